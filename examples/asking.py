@@ -9,8 +9,9 @@ answers can be counted.
 
 # %%
 # Nobody knows the classes. `PairQueries` chooses which two digits to show next: it draws a sample
-# and asks it against the groups of alike samples that it resembles most, in the features that look
-# best so far. Every fifth question is drawn at random: only those answers can validate a ranking.
+# and asks it against the groups of alike samples that it resembles most, in the features that
+# `LinkSelector` chooses from the answers so far. Every fifth question is drawn at random: only
+# those answers can validate a ranking.
 
 import warnings
 

@@ -40,6 +40,7 @@ FLOW = [
     "_display",
     "plot",
     "report",
+    "_pictures",
     "labelling",
     "anndata",
     "reproduction",

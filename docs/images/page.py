@@ -5,6 +5,8 @@ It needs Chromium. A person who knows the digits answers by keyboard, as in the 
 """
 
 import shutil
+import signal
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -21,12 +23,16 @@ from linkselect.labelling._session import Ask, begin
 from linkselect.labelling._shown_samples import ShownSamples
 
 FOLDER = Path(__file__).parent
+sys.path.insert(0, str(FOLDER.parents[1]))
+from tests.helpers.made_pictures import make_pictures  # noqa: E402
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu"]
 DESK = {"width": 1180, "height": 820}
 PHONE = {"width": 360, "height": 720}
 READER = {"width": 960, "height": 1120}
 SECONDS = 120
+PARTS = "groups", "features"
 
 
 def report(browser, folder):
@@ -96,7 +102,7 @@ def contradict(page, queries):
 
 
 def digits(browser, folder):
-    """Show digits: questions, a contradiction, all answers, the end."""
+    """Show digits: questions, a contradiction, all answers."""
     data = load_digits()
     repeat = "linkselect rank digits.csv --pairs pairs.csv --report report.html"
     server = serve(data, "handwritten digits", repeat, folder, image_shape=(8, 8))
@@ -115,11 +121,30 @@ def digits(browser, folder):
     take(page, "ask_contradiction", full_page=True)
     page.goto(f"{server.address}answers")
     take(page, "ask_answers")
-    page.goto(f"{server.address}finish")
-    page.wait_for_selector("iframe.report", timeout=1000 * SECONDS)
-    page.frame_locator("iframe.report").locator("#shown").wait_for()
-    take(page, "ask_finish", full_page=True)
     server.close()
+
+
+def pictures(browser, folder):
+    """Show the result for a folder of pictures, from twenty answers to the command."""
+    kinds = make_pictures(folder / "photos", 300)
+    names = sorted(kinds)
+    command = [sys.executable, "-m", "linkselect", "ask", "photos", "--no-browser"]
+    process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, text=True)
+    page = browser.new_page(viewport=DESK)
+    address = process.stdout.readline().split()[1]
+    page.goto(address)
+    answer(page, [kinds[name] for name in names], 20)
+    page.goto(f"{address}finish")
+    page.wait_for_selector("text=Open the report", timeout=1000 * SECONDS)
+    page.locator("#groups").scroll_into_view_if_needed()
+    groups, features = (
+        page.locator(f"section:has(#{name})").bounding_box() for name in ("groups", "features")
+    )
+    top, bottom = groups["y"] - 12, features["y"] + 560
+    clip = {"x": 0, "y": top, "width": DESK["width"], "height": bottom - top}
+    take(page, "ask_result", full_page=True, clip=clip)
+    process.send_signal(signal.SIGINT)
+    process.communicate()
 
 
 def wine(browser, folder):
@@ -141,7 +166,7 @@ def main():
         sys.exit(f"needs a browser: one of {', '.join(BROWSERS)}")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
-        for show in (report, digits, wine):
+        for show in (report, digits, pictures, wine):
             if show.__name__ not in (sys.argv[1:] or show.__name__):
                 continue
             with tempfile.TemporaryDirectory() as folder:

@@ -139,3 +139,22 @@ def score_text(
     if value and not 1e-4 <= abs(value) < 10**digits:
         return f"{value:.{digits - 1}e}"
     return f"{value:#.{digits}g}"
+
+
+def number_text(value: float, digits: int = 4) -> str:
+    """Write a number in at most so many significant digits, with commas between thousands.
+
+    Examples
+    --------
+    >>> number_text(1234.0), number_text(0.1 + 0.2), number_text(2.56789e9)
+    ('1,234', '0.3', '2.568e9')
+    """
+    rounded = float(f"{value:.{digits}g}") + 0.0  # no minus before 0
+    if not math.isfinite(rounded):
+        text = score_text(rounded, digits, missing="missing")
+    elif rounded == 0 or 1e-4 <= abs(rounded) < 1e7:
+        text = f"{rounded:,}".removesuffix(".0")
+    else:
+        mantissa, exponent = f"{rounded:.{digits - 1}e}".split("e")
+        text = f"{float(mantissa)}".removesuffix(".0") + f"e{int(exponent)}"
+    return text.replace("-", "\N{MINUS SIGN}")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
-from linkselect import Pairs
+from linkselect import LinkSelector, Pairs
 from linkselect.asking import STRATEGIES, PairQueries
 from linkselect.asking._answers import know
 
@@ -97,7 +97,7 @@ def test_the_kind_of_array_does_not_matter(strategy):
 
 
 def literal_grow(X, answer, seed, n_questions):
-    """Ask by the words of the method, with all pairs that follow listed.
+    """Ask by the words of the method, with the features of LinkSelector.
 
     Every fifth question is about two samples that are in no pair yet, and is not learnt from.
     """
@@ -110,18 +110,14 @@ def literal_grow(X, answer, seed, n_questions):
         if len(pairs) % 5 != 4:
             return
         named = set(np.ravel(pairs).tolist())
-        fresh = [row for row in range(n_samples) if row not in named]
+        fresh = sorted(set(range(n_samples)) - named)
         draw = np.random.default_rng([seed, len(pairs)])
         pairs.append(tuple(draw.choice(fresh, 2, replace=False).tolist()))
 
     def best():
-        closure = Pairs(must, cannot).closure()
-        parts = []
-        for some in (closure.must, closure.cannot):
-            w = min(len(some), 5) / 5
-            total = np.sum([(X[a] - X[b]) ** 2 for a, b in some] or [0 * v], axis=0)
-            parts.append(w * total / max(len(some), 1) + (1 - w) * v + 0.05 * v)
-        return np.argsort(parts[0] / parts[1])[: max(2, min(20, n_features // 3))]
+        n_best = max(2, min(20, n_features // 3))
+        known = Pairs(must, cannot) if must else None
+        return LinkSelector(n_best).fit(X, pairs=known).order_[:n_best]
 
     for sample in order[1:]:
         draw_every_fifth()
@@ -159,9 +155,22 @@ def test_grow_asks_as_its_words_say(seed, offset):
     assert asked(queries, lambda pair: truth(y, pair), 25) == expected
 
 
+def test_grow_measures_distances_in_the_features_that_alike_samples_share():
+    rng = np.random.default_rng(0)
+    y = np.arange(100) % 2
+    X = rng.normal(size=(100, 6))
+    X[:, 0] = y + 0.05 * rng.normal(size=100)
+    alike = Pairs(must=[(a, a + 2) for a in range(0, 60, 3)])
+    for seed in range(10):
+        sample, partner = PairQueries(X, alike, random_state=seed).next_pair()
+        assert y[sample] == y[partner]
+    pairs = [PairQueries(X[:, 1:], alike, random_state=seed).next_pair() for seed in range(10)]
+    assert any(y[sample] != y[partner] for sample, partner in pairs)
+
+
 def test_grow_starts_from_given_pairs():
     X, _ = blobs(30)
-    queries = PairQueries(X, Pairs(must=[(0, 1)], cannot=[(0, 2)]), random_state=3)
+    queries = PairQueries(X, Pairs(must=[(0, 1)], cannot=[(0, 2)]), strategy="grow", random_state=3)
     sample, partner = queries.next_pair()
     order = np.random.default_rng(3).permutation(30)
     assert sample == next(row for row in order if row > 2)
@@ -172,7 +181,7 @@ def test_grow_goes_to_the_next_group_after_unsure_and_stops_after_three():
     X, _ = blobs(12)
     # Four groups, so that one of them is never asked about.
     given = Pairs(cannot=[(a, b) for a in range(4) for b in range(a)])
-    queries = PairQueries(X, given, random_state=0)
+    queries = PairQueries(X, given, strategy="grow", random_state=0)
     pairs = asked(queries, lambda pair: "unsure", 4)
     assert len({a for a, _ in pairs[:3]}) == 1
     assert len({b for _, b in pairs[:3]}) == 3

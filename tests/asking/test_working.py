@@ -1,98 +1,90 @@
-"""The working score from sums over groups against its formula over all pairs that follow."""
+"""The features that distances of questions are measured in: LinkSelector's, from few samples."""
 
 import numpy as np
 import pytest
 from scipy.sparse import csc_array, csr_array
 
-from linkselect import Pairs
+from linkselect import LinkSelector, Pairs
 from linkselect.asking._answers import know
 from linkselect.asking._asked_samples import SampleValues
-from linkselect.asking._working import best_features, closure_scatter, working_scores
+from linkselect.asking._working import best_features
+
+RIGHT = [(0, 1, "alike"), (1, 2, "alike"), (3, 4, "alike"), (0, 3, "different")]
+
+
+def best(X, said, seed=0):
+    n_samples = X.shape[0]
+    order = np.random.default_rng(seed).permutation(n_samples)
+    return best_features(SampleValues(X), know(said, n_samples), order).tolist()
+
+
+def table(n_samples=60, n_features=30, seed=5):
+    return np.random.default_rng(seed).normal(size=(n_samples, n_features))
 
 
 def links(said):
     must = [(a, b) for a, b, answer in said if answer == "alike"]
     cannot = [(a, b) for a, b, answer in said if answer == "different"]
-    return Pairs(must, cannot).closure()
+    return Pairs(must, cannot)
 
 
-def literal_scores(X, said):
-    """Follow the words: lists every pair of the closure."""
-    X = np.asarray(X, dtype=np.longdouble)
-    closure = links(said)
-    v = 2 * ((X - X.mean(axis=0)) ** 2).mean(axis=0)
-    parts = []
-    for some in (closure.must, closure.cannot):
-        weight = min(len(some), 5) / 5
-        mean = sum(((X[a] - X[b]) ** 2 for a, b in some), np.zeros(X.shape[1])) / max(len(some), 1)
-        parts.append(weight * mean + (1 - weight) * v + 0.05 * v)
-    with np.errstate(invalid="ignore"):
-        return (parts[0] / parts[1]).astype(float)
+@pytest.mark.parametrize("said", [RIGHT, [*RIGHT, (5, 6, "different"), (7, 8, "unsure")]])
+@pytest.mark.parametrize("kind", [np.asarray, np.asfortranarray, csr_array, csc_array])
+def test_they_are_those_of_the_selector_of_the_page(said, kind):
+    X = table()
+    found = best(kind(X), said)
+    assert found == LinkSelector(10).fit(X, pairs=links(said)).order_[:10].tolist()
 
 
-RIGHT = [(0, 1, "alike"), (1, 2, "alike"), (3, 4, "alike"), (0, 3, "different")]
-LISTS = {
-    "nothing": [],
-    "one alike": [(0, 1, "alike")],
-    "one different": [(5, 2, "different")],
-    "unsure only": [(5, 2, "unsure")],
-    "groups": [*RIGHT, (5, 0, "different"), (5, 6, "unsure"), (7, 8, "alike")],
-    "many": [*RIGHT, (5, 4, "alike"), (6, 7, "alike"), (7, 8, "alike"), (8, 4, "different")],
-}
+def test_groups_that_are_told_apart_count_as_classes():
+    X = table(40)
+    said = [(a, a + 1, "alike") for a in (*range(8), *range(10, 18))]
+    apart = [*said, (0, 10, "different")]
+    assert best(X, apart) == LinkSelector(10).fit(X, pairs=links(apart)).order_[:10].tolist()
+    assert best(X, apart) != best(X, said)
 
 
-def odd_data(kind):
-    rng = np.random.default_rng(5)
-    X = rng.normal(size=(12, 9))
-    X[:, 1] = X[:, 0]  # a twin
-    X[:, 2] = 3.0  # constant
-    X[4] = X[0]  # a duplicate across groups
-    if kind == "offset":
-        X += 1e8
-    if kind == "far groups":
-        X[:3] += 1e8
-    if kind == "int8":
-        return np.clip(100 * X, -127, 127).astype(np.int8)
-    if kind == "bool":
-        return X > 0
-    return X.astype(np.float32) if kind == "float32" else X
+def test_with_nothing_known_they_stand_for_all_others():
+    X = table()
+    assert best(X, []) == LinkSelector(10).fit(X).order_[:10].tolist()
+    assert best(X, [(0, 1, "different")]) == best(X, [])
 
 
-@pytest.mark.parametrize("said", LISTS.values(), ids=LISTS)
-@pytest.mark.parametrize("kind", ["plain", "offset", "far groups", "int8", "bool", "float32"])
-def test_working_score_is_that_of_the_listed_closure(kind, said):
-    X = odd_data(kind)
-    samples, known = SampleValues(X), know(said, len(X))
-    expected = literal_scores(X, said)
-    found = working_scores(samples, known)
-    np.testing.assert_allclose(found, expected, rtol=1e-9)
-    assert np.isnan(found[2]) == (np.ptp(X[:, 2].astype(float)) == 0)
+def test_only_answers_that_matter_lead_to_another_choice():
+    X, samples = table(), SampleValues(table())
+    order = np.arange(60)
+    first = best_features(samples, know(RIGHT, 60), order)
+    assert best_features(samples, know([*RIGHT, (7, 8, "different")], 60), order) is first
+    assert best_features(samples, know([*RIGHT, (7, 8, "alike")], 60), order) is not first
+    # Another table has answers of its own.
+    other = best_features(SampleValues(X[:, ::-1]), know(RIGHT, 60), order)
+    assert sorted(29 - other) == sorted(first)
 
 
-@pytest.mark.parametrize("make", [csr_array, csc_array])
-def test_sparse_samples_have_the_same_scores(make):
-    X = np.where(np.random.default_rng(0).random((12, 6)) < 0.5, 0.0, odd_data("plain")[:, 3:])
-    known = know(LISTS["many"], len(X))
-    found = working_scores(SampleValues(make(X)), known)
-    np.testing.assert_allclose(found, working_scores(SampleValues(X), known), rtol=1e-12)
-
-
-def test_closure_is_counted_without_listing_it():
-    known = know(LISTS["many"], 12)
-    closure = links(LISTS["many"])
-    _, n_must, _, n_cannot = closure_scatter(SampleValues(odd_data("plain")), known)
-    assert (n_must, n_cannot) == (closure.n_must, closure.n_cannot)
+def test_few_samples_suffice():
+    """Of a large table, pair ends and some random samples are read."""
+    X = table(3000, 12)
+    X[:, 0] *= 1e3
+    X[::2, 1] += 30.0
+    said = [(a, a + 2, "alike") for a in range(0, 400, 4)]
+    order = np.random.default_rng(0).permutation(3000)
+    ends = np.unique([row for a, b, _ in said[:50] for row in (a, b)])
+    rows = np.sort(np.concatenate([ends, order[~np.isin(order, ends)][: 200 - len(ends)]]))
+    place = {row: index for index, row in enumerate(rows.tolist())}
+    must = [(place[a], place[b]) for a, b, _ in said[:50]]
+    expected = LinkSelector(4).fit(X[rows], pairs=Pairs(must=must)).order_[:4].tolist()
+    assert best(X, said) == expected
 
 
 @pytest.mark.parametrize(
     ("n_features", "expected"), [(1, 1), (2, 2), (8, 2), (9, 3), (59, 19), (300, 20)]
 )
 def test_a_third_of_the_features_is_used_from_two_to_twenty(n_features, expected):
-    X = np.random.default_rng(0).normal(size=(6, n_features))
-    assert len(best_features(SampleValues(X), know(RIGHT, 6))) == expected
+    assert len(best(table(6, n_features), RIGHT)) == expected
 
 
 def test_constant_features_are_never_among_the_best():
     X = np.ones((6, 9))
+    assert best(X, RIGHT) == []
     X[:, 8] = np.arange(6)
-    assert best_features(SampleValues(X), know(RIGHT, 6)).tolist() == [8]
+    assert best(X, RIGHT) == [8]

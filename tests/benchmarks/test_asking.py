@@ -1,55 +1,103 @@
 """The simulation of a person who is asked: what is counted, and that it can be stopped."""
 
 import importlib
-import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+from linkselect import Pairs
+from linkselect.asking import PairQueries
+from linkselect.asking._strategies import Situation
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
 
 @pytest.fixture
-def asking(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
-    module = importlib.import_module("asking")
-    monkeypatch.setattr(module, "STORE", tmp_path / "asking.jsonl")
-    return module
+def module(monkeypatch):
+    monkeypatch.syspath_prepend(FOLDER)
+    return importlib.import_module
 
 
-def unit(name, seed, grow, method="constraint"):
-    found = {"method": method, "person": "always right", "set": name, "seed": seed}
-    return found | {"random": [50.0] * 4, "grow": grow, "minmax": [50.0] * 4}
+def blobs(n_samples=60, n_features=12):
+    y = np.arange(n_samples) % 3
+    X = np.random.default_rng(0).normal(size=(n_samples, n_features))
+    X[:, :3] += 3.0 * y[:, None]
+    return X, y
 
 
-def test_only_seeds_that_were_run_on_all_sets_count(asking):
-    units = [unit(name, 0, [51.0, 52.0, 50.0, 40.0]) for name in asking.SETS]
-    units += [unit(name, 1, [90.0] * 4) for name in asking.SETS[1:]]
-    seeds = asking.whole_seeds(units, "constraint", "always right")
-    np.testing.assert_allclose(asking.mean_over_sets(seeds, "grow"), [[51.0, 52.0, 50.0, 40.0]])
-    text = asking.tables(units)
-    assert "| +1.0 | +2.0 | +0.0 | -10.0 | 1 |" in text
-    assert "| wine | 50.0 | 52.0 | 50.0 | +2.0 | +0.0 | 1 |" in text
+def unit(name, draw, order, gain, person="always right"):
+    accuracy = [[50.0 + gain, 60.0 + gain]] * 4
+    return ("order", name, draw, person, order), {"accuracy": accuracy, "answers": [[5, 5, 0]] * 4}
 
 
-def test_a_person_answers_as_often_as_it_says(asking):
-    X, y = asking.prepared("wine")
-    for person, (wrong, unsure) in asking.PERSONS.items():
-        after = list(asking.pairs_after(X, y, "random", 0, person))
-        last = after[-1]
-        n_wrong = sum(y[a] != y[b] for a, b in last.must) + sum(
-            y[a] == y[b] for a, b in last.cannot
-        )
-        assert (n_wrong > 0) == (wrong > 0)
-        assert (last.n_must + last.n_cannot < 80) == (unsure > 0)
-        assert after[0].n_must + after[0].n_cannot <= 10
+def test_draws_count_for_their_data_set_and_only_in_pairs(module):
+    tables = module("asking_tables")
+    units = [unit("khan", draw, "random", 0.0) for draw in range(3)]
+    units += [unit("khan", 0, "grow", 1.0), unit("khan", 1, "grow", 3.0)]
+    units += [unit("sonar", 0, "random", 0.0), unit("sonar", 0, "grow", 10.0)]
+    units += [unit("su", 0, "grow", 70.0), unit("colon", 0, "random", 70.0)]
+    found, n_draws = tables.gains(dict(units), "grow", ("always right",), ("khan", "sonar", "su"))
+    np.testing.assert_allclose(found, [[2.0] * 4, [10.0] * 4])
+    assert n_draws == 1
+    assert tables.with_error(found[:, 0]) == "+6.0 ± 4.0"
 
 
-def test_what_was_run_is_not_run_again(asking, monkeypatch):
-    options = SimpleNamespace(
-        methods=["constraint"], persons=["always right"], sets=["wine"], seeds=1
+@pytest.mark.parametrize("person", ["always right", "10 % wrong", "20 % unsure"])
+def test_a_person_answers_as_often_as_it_says(module, person):
+    X, y = blobs()
+    asking = module("asking_person")
+    wrong, unsure = asking.PERSONS[person]
+    (*_, queries) = asking.answered(X, y, "random", 0, person, 80)
+    pairs = queries.pairs
+    n_wrong = sum(y[a] != y[b] for a, b in pairs.must) + sum(y[a] == y[b] for a, b in pairs.cannot)
+    assert (n_wrong > 0) == (wrong > 0)
+    assert (queries.counts["unsure"] > 0) == (unsure > 0)
+    assert len(queries.history) == 80
+
+
+def test_what_was_measured_is_not_measured_again(module, monkeypatch, tmp_path, capsys):
+    asking = module("asking_person")
+    monkeypatch.setattr(asking, "STORE", tmp_path / "asking.jsonl")
+    asking.run([("twice", 1), ("twice", 2)], {"twice": lambda value: 2 * value})
+    asking.run([("twice", 2), ("once", 3)], {"once": lambda value: value})
+    assert asking.stored() == {("twice", 1): 2, ("twice", 2): 4, ("once", 3): 3}
+    assert "1 of 1" in capsys.readouterr().err
+
+
+def test_every_order_that_was_tried_asks_what_is_not_known(module):
+    X, y = blobs()
+    for strategy in module("asking_orders").TRIED.values():
+        queries, history = PairQueries(X, random_state=0), ()
+        for _ in range(40):
+            order = np.random.default_rng(0).permutation(60)
+            now = Situation(queries._samples, queries._all.known, history, len(history), order, 0)
+            a, b = strategy(now)
+            assert queries.follows((a, b)) is None
+            said = "alike" if y[a] == y[b] else "different"
+            queries.answer((a, b), said)
+            history += ((a, b, said),)
+
+
+def test_differences_are_expected_as_the_model_says(module):
+    orders = module("asking_orders")
+    X, _ = blobs()
+    queries = PairQueries(X, Pairs(must=[(0, 3), (1, 4), (4, 7)]), random_state=0)
+    F = (X - X.min(axis=0)) / np.ptp(X, axis=0)
+    F -= F.mean(axis=0)
+    K = F @ F.T
+    Q = np.zeros((60, 3))
+    for link, (a, b) in enumerate(queries.pairs.must):
+        Q[a, link], Q[b, link] = 1.0, -1.0
+    noise = 0.03 * np.trace(K) / 60
+    T = K - K @ Q @ np.linalg.inv(Q.T @ K @ Q + noise * np.eye(3)) @ Q.T @ K
+    rows = np.arange(60)
+    expected = np.diag(T)[:, None] + np.diag(T) - 2 * T
+    posterior = orders.Posterior(queries._samples)
+    np.testing.assert_allclose(posterior.gaps(queries._all.known, rows, rows), expected, atol=1e-9)
+    # As if an answer had not been given: without it, if all others stay.
+    fewer = PairQueries(X, Pairs(must=[(0, 3), (4, 7)]), random_state=0)
+    link = np.array([[1, 4]])
+    np.testing.assert_allclose(
+        posterior.as_before(queries._all.known, link), posterior.gaps_of(fewer._all.known, link)
     )
-    first = asking.simulated(options)
-    assert [json.loads(line) for line in asking.STORE.read_text().splitlines()] == first
-    monkeypatch.setattr(asking, "units_of", None)
-    assert asking.simulated(options) == first

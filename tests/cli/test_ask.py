@@ -119,6 +119,39 @@ def test_curves_and_pixels(ask, tmp_path):
     assert (found.kind, found.image_shape) == ("pixels", (2, 3))
 
 
+def test_curves_of_a_folder(ask, pictured):
+    folder = pictured.parent / "curves"
+    folder.mkdir()
+    for i in range(8):
+        np.savetxt(folder / f"s{i}.csv", np.arange(5 + i), header="volt", comments="")
+    given = (pictured, "--id-column", "id", "--drop", "file", "--curves", folder)
+    _, labelling, said = ask(*given)
+    assert "2 samples of 10 without a curve." in said
+    assert (labelling.samples.kind, labelling.samples.names) == ("curve", ("x", "y"))
+    assert labelling.samples.drawn([0, 7], np.empty(0, int)).x_texts == ("1", "12")
+    assert "--curves" not in labelling.repeat
+
+
+def test_curves_of_columns_that_a_pattern_names(ask, tmp_path):
+    lines = ["ecg_10,age,ecg_2,ECG_3,sex"]
+    lines += [f"{i},{50 + i},{i % 3},{-i},{'fm'[i % 2]}" for i in range(12)]
+    (tmp_path / "hearts.csv").write_text("\n".join(lines) + "\n")
+    _, labelling, _ = ask("hearts.csv", "--encode", "--curves", "ecg_*")
+    samples = labelling.samples
+    assert samples.names == ("ecg_10", "age", "ecg_2", "ECG_3", "sex=m")
+    assert labelling.queries.X.shape == (12, 5), "all are features"
+    assert samples.kind == "curve"
+    assert samples.drawn([0, 5], np.empty(0, int)).x_texts == ("ecg_10", "ecg_2")
+
+
+def test_dates_keep_their_digits_and_numbers_do_not(ask, tmp_path):
+    lines = ["day,mass"] + [f"2020-01-{i + 1:02d},{0.123456789 * (i + 1)}" for i in range(9)]
+    (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
+    _, labelling, _ = ask("visits.csv", "--encode")
+    found = {one.name: one.texts for one in labelling.samples.compared(0, 8, 0, 12)}
+    assert found == {"day": ("18262", "18270"), "mass": ("0.1235", "1.111")}
+
+
 @pytest.fixture
 def pictured(tmp_path):
     """Write a table of ten samples, with a picture of each in a folder, named in a column."""
@@ -193,6 +226,10 @@ def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
         (("iris.csv", "--out", "pairs.json"), "choose .csv"),
         (("--text", "said"), "need a table"),
         (("--image-shape", "8x8"), "need a table"),
+        (("--curves", "curves"), "need a table"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "ecg_*"), "0 features"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "absent"), "no such f"),
+        (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "."), "has a curve"),
         (("iris.csv", "--id-column", "id", "--text", "x"), "no column 'x' (--text)"),
         (("iris.csv", "--id-column", "id", "--show", "x"), "no column 'x' (--show)"),
         (("iris.csv", "--id-column", "id", "--images", "x"), "no such folder either"),
@@ -263,7 +300,8 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_from_the_start_to_ctrl_c(tmp_path):
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_from_the_start_to_ctrl_c_or_a_closed_terminal(tmp_path, sign):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
     # The address must come at once, also if Python holds back what goes into a pipe.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
@@ -281,7 +319,7 @@ def test_from_the_start_to_ctrl_c(tmp_path):
     with client_of(address) as client:
         a, b = asked(client.get("").text)
         client.post("answer", data={"a": a, "b": b, "answer": "different"})
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sign)
     said, error = process.communicate()
     timer.cancel()
     assert process.returncode == 0

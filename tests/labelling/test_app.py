@@ -10,6 +10,7 @@ import pytest
 from linkselect import LinkSelector, Pairs
 from linkselect.labelling import _app as module
 from linkselect.labelling._app import make_app
+from linkselect.labelling._sample_curves import curves_in_folder
 from linkselect.labelling._shown_samples import ShownSamples
 from tests.helpers.labellings import asked, begun, grouped
 
@@ -258,22 +259,30 @@ def ranked_now(browser):
     return [f"feature {i}" for i in selector.order_]
 
 
+def in_order_of_difference(page):
+    """Return the features in the order of how much the two samples of a page differ."""
+    a, b = asked(page)
+    apart = np.abs(X[a] - X[b]) / np.std(X, axis=0)
+    return [f"feature {i}" for i in np.argsort(-apart)]
+
+
 def test_values_hide_what_counts_until_ten_answers(browser):
-    own_order = [f"feature {i}" for i in range(9)]
     browser.answer(9)
     page = browser.page()
-    assert features_shown(page) == own_order
     assert best_shown(page) == []
     assert "Hidden until there are 10 answers" in page
-    ranked = ranked_now(browser)
-    assert features_shown(browser.page("/?hints=on")) == ranked
-    assert best_shown(browser.page("/?hints=on")) == ranked[:3]
+    assert best_shown(browser.page("/?hints=on")) == ranked_now(browser)[:3]
     browser.answer(1)
-    ranked = ranked_now(browser)
-    page = browser.page()
-    assert features_shown(page) == ranked
-    assert best_shown(page) == ranked[:3]
-    assert features_shown(browser.page("/?hints=off")) == own_order
+    assert best_shown(browser.page()) == ranked_now(browser)[:3]
+    assert best_shown(browser.page("/?hints=off")) == []
+
+
+@pytest.mark.parametrize("hints", ["", "on", "off"])
+def test_the_order_of_values_tells_nothing_about_the_ranking(browser, hints):
+    browser.answer(10)
+    page = browser.page(f"/?hints={hints}")
+    assert features_shown(page) == in_order_of_difference(page)
+    assert features_shown(page) != ranked_now(browser)
 
 
 def test_each_of_the_best_shows_what_it_adds(opened):
@@ -315,15 +324,74 @@ def test_images_and_curves_show_what_counts_at_once(opened):
     assert page.count('class="curve"') == 2
 
 
+def further(page):
+    """Return what leads to other features: its address and its text."""
+    return re.findall(r'<a href="([^"]*)" data-swap>([^<]*[Ff]eatures?[^<]*)</a>', page)
+
+
+def test_values_differ_in_standard_deviations(browser):
+    page = browser.page()
+    a, b = asked(page)
+    said = re.findall(r'class="apart"><span>(.*?)</span>', page)
+    apart = np.sort(np.abs(X[a] - X[b]) / np.std(X, axis=0))[::-1]
+    assert said == [f"{one:.1f} sd" if one >= 0.05 else "&lt;0.1 sd" for one in apart]
+    assert further(page) == [], "all nine are there"
+    assert page.count('class="first"') == page.count('class="second"') == 1 + 9
+    assert "style=" not in page, "which the policy would not allow"
+
+
 def test_many_values_are_shown_on_request():
     wide = np.random.default_rng(0).normal(size=(20, 100))
     labelling = begun(X=wide)
     browser = Browser(labelling)
-    page = browser.page()
-    assert len(features_shown(page)) == 30
-    assert "Show 70 more features" in page
-    assert len(features_shown(browser.page("/?values=all"))) == 100
+    page = browser.page("/?start=12")
+    assert len(features_shown(page)) == 12
+    assert further(page) == [("./?values=all", "Show 88 more features")]
+    more = browser.page("/?values=all&hints=off")
+    assert len(features_shown(more)) == 100
+    assert features_shown(more)[:12] == features_shown(page)
+    assert further(more) == [("./?&amp;hints=off", "Show fewer features")]
     labelling.close()
+
+
+def test_very_many_values_come_some_at_a_time():
+    wide = np.random.default_rng(0).normal(size=(20, 450))
+    labelling = begun(X=wide)
+    browser = Browser(labelling)
+    page = browser.page()
+    assert "Show 438 more features</a>, 200 at a time" in page
+    shown, path = [], "./?values=all"
+    while path:
+        page = browser.page(path[1:].replace("&amp;", "&"))
+        shown.append(features_shown(page))
+        path = next((to for to, text in further(page) if text == "Next features"), None)
+    assert list(map(len, shown)) == [200, 200, 50]
+    assert len({name for part in shown for name in part}) == 450
+    assert "401 to 450 of 450 features" in page
+    assert ("./?values=all&amp;start=200", "Features before") in further(page)
+    for odd in ("-200", "x", "9" * 30, "201"):
+        assert len(features_shown(browser.page(f"/?values=all&start={odd}"))) in (200, 50)
+    labelling.close()
+
+
+def test_the_spread_of_many_samples_is_said_to_be_that_of_some():
+    labelling = begun(X=np.random.default_rng(0).normal(size=(4500, 3)))
+    assert "standard deviations (sd) of 1,500 samples." in Browser(labelling).page()
+    labelling.close()
+
+
+def test_a_curve_that_is_broken_or_not_there_is_said(opened, tmp_path):
+    (tmp_path / "0.csv").write_text("0,1\n2,5\n")
+    (tmp_path / "1.csv").write_text(f"1\n2\n{HTML}\n")
+    browser = opened(curves=curves_in_folder(tmp_path, range(len(X))))
+    browser.send("/answer", a=0, b=1, answer="unsure")
+    browser.send("/answer", a=0, b=2, answer="unsure")
+    page = browser.page("/pair?a=0&b=1")
+    assert page.count('class="curve"') == 1
+    assert "No curve: 1.csv, line 3: &#34;&lt;script&gt;" in page
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", page))
+    assert " 5 1 0 2 First sample: 0 " in text, "the ends of both axes"
+    assert ">No curve</p>" in browser.page("/pair?a=0&b=2")
 
 
 def test_the_end_of_the_questions():
@@ -375,6 +443,8 @@ def test_kinds_of_samples():
     names = list("abcdefghi")
     assert ShownSamples(X, ids, names).kind == "values"
     assert ShownSamples(X, ids, names, curve=True).kind == "curve"
+    assert ShownSamples(X, ids, names, curve=np.array([1, 2])).kind == "curve"
+    assert ShownSamples(X, ids, names, curves={}).kind == "curve"
     assert ShownSamples(X, ids, names, image_shape=(3, 3), curve=True).kind == "pixels"
     assert ShownSamples(X, ids, names, image_shape=(3, 3), texts=["t"] * 60).kind == "text"
     assert ShownSamples(X, ids, names, texts=["t"] * 60, pictures={}).kind == "picture"
@@ -421,5 +491,5 @@ def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
     browser = opened(pictures={0: tmp_path / "0.png"})
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page("/answers")
-    assert "picture/0" in page
-    assert "picture/1" not in page
+    assert "small/0" in page
+    assert "small/1" not in page

@@ -169,7 +169,7 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
         assert "is being made" in page_of(labelling, "/finish")
     first = labelling.ask_for_report()
     wait_for(lambda: labelling.found()[0].report_key == first)
-    assert ">Done<" in page_of(labelling, "/finish")
+    assert ">Open the report<" in page_of(labelling, "/finish")
     page = labelling.found()[0].report
 
     rows = labelling._rows(labelling.queries.history[-1].pair)
@@ -245,6 +245,22 @@ CANNOT = [list(pair) for pair in zip(*GROUPS[:2], strict=True)][:6]
 def stored(folder, X):
     joblib.dump((X, ABOUT), folder / "samples")
     return folder / "samples"
+
+
+def test_better_than_chance_is_compared_with_the_check_before(tmp_path):
+    file = stored(tmp_path, X)
+    rows = [np.flatnonzero(y == group).tolist() for group in range(3)]
+    many = Links(
+        [(group[i], group[i + 1]) for group in rows for i in range(0, 10, 2)],
+        [(rows[i % 3][10 + i // 3], rows[(i + 1) % 3][14 + i // 3]) for i in range(12)],
+    )
+    few = Links(many.must[:3], many.cannot[:3])
+    chance = Links(many.cannot, many.must)
+    checks = [(None, False), (many, True), (few, False), (chance, False)]
+    for before, was_better in checks:
+        estimate = _worker.check(file, many, before, 3)["estimate"]
+        assert estimate["better_than_chance"]
+        assert estimate["was_better"] is was_better
 
 
 @pytest.mark.parametrize("cannot", [CANNOT, []], ids=["both kinds", "must-links"])

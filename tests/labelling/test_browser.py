@@ -133,7 +133,7 @@ def test_from_table_to_report_by_keyboard(chromium, tmp_path):
         page.wait_for_selector("#insight:not([data-again])", timeout=300_000)
         assert page.locator("ol.bars .name").count() == 3
         page.keyboard.press("f")
-        page.wait_for_selector("iframe.report", timeout=300_000)
+        page.wait_for_selector("text=Show it here", timeout=300_000).click()
         assert page.locator("#call").inner_text() == (
             f"linkselect rank {table} --pairs pairs.csv --report report.html"
         )
@@ -177,6 +177,40 @@ def test_the_focus_and_what_is_said(opened):
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.value") == "alike"
     press(page, "Enter")
+
+
+def test_more_values_are_shown_by_keyboard(opened):
+    wide = np.random.default_rng(0).normal(size=(60, 300))
+    page, _ = opened(X=wide)
+    rows, differences = page.locator(".values tbody tr"), page.locator(".values .apart span")
+    expect(rows).to_have_count(12)
+    first = differences.all_inner_texts()
+    sizes = [float(one.removesuffix(" sd")) for one in first]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[-1] > 1.5, "of 300 features"
+    question = asked(page)
+    tab_to(page, "Show 288 more features")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(200)
+    assert differences.all_inner_texts()[:12] == first
+    tab_to(page, "Next features")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(100)
+    assert asked(page) == question
+    press(page, "u")
+    expect(rows).to_have_count(200)
+    tab_to(page, "Show fewer features")
+    page.keyboard.press("Enter")
+    expect(rows).to_have_count(12)
+
+
+def tab_to(page, text):
+    """Press Tab until a link or button has the focus."""
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.innerText") == text:
+            return
+    raise AssertionError(f"{text} is not reached by Tab")
 
 
 def test_back(opened):

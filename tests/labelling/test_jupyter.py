@@ -64,6 +64,15 @@ def test_sparse_samples_and_names(opened):
     answer(queries)
 
 
+def test_curves_of_a_folder_or_of_arrays(opened, tmp_path):
+    for i in range(len(X)):
+        np.save(tmp_path / f"s{i}.npy", X[i])
+    ids = [f"s{i}" for i in range(len(X))]
+    for curves in (tmp_path, str(tmp_path), list(X), X):
+        with client_of(opened(X, sample_ids=ids, curves=curves).address) as client:
+            assert client.get("").text.count('class="curve"') == 2
+
+
 def test_a_file_goes_on(opened, tmp_path):
     out = tmp_path / "pairs.csv"
     queries = opened(X, out=out)
@@ -97,7 +106,12 @@ def test_the_code_to_rank_again_passes_ids_only_if_they_were_passed(opened, ids)
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"texts": ["one"]}, {"show": {"group": y[1:]}}, {"feature_names": list("abcdefghij")}],
+    [
+        {"texts": ["one"]},
+        {"curves": [[1, 2]]},
+        {"show": {"group": y[1:]}},
+        {"feature_names": list("abcdefghij")},
+    ],
     ids=lambda one: next(iter(one)),
 )
 def test_what_is_shown_must_fit_the_samples(wrong):

@@ -1,17 +1,17 @@
-"""Pictures are what a library for pictures reads back."""
+"""Pictures are what a library for pictures reads back; values are compared by their spread."""
 
 import io
-import re
 
 import numpy as np
 import pytest
 from matplotlib.image import imread
+from scipy.sparse import csr_array, random_array
 
 from linkselect.labelling._shown_samples import (
-    CURVE_SIZE,
+    LOOKED_AT,
     MARK,
-    curve_path,
-    curve_places,
+    RAIL,
+    ShownSamples,
     grey,
     mask_png,
     png,
@@ -42,27 +42,125 @@ def test_the_mask_marks_the_best_pixels_and_only_these():
     assert (plain == plain[0, 0]).all()
 
 
-def points(path):
-    return np.array(re.findall(r"[ML]([\d.e+-]+) ([\d.e+-]+)", path), dtype=float)
+def compared(X, a=0, b=1, start=0, n_rows=12, **options):
+    """Compare two rows whose features are called by their numbers."""
+    names = [str(i) for i in range(X.shape[1])]
+    samples = ShownSamples(X, tuple(range(X.shape[0])), names, **options)
+    return samples.compared(a, b, start, n_rows)
 
 
-def test_a_curve_goes_through_its_values():
-    found = points(curve_path(np.array([0.0, 10.0, 5.0]), 0, 10))
-    width, height = CURVE_SIZE
-    assert found[:, 0].tolist() == [0, width / 2, width]
-    assert found[:, 1].tolist() == [height - 8, 8, height / 2]
+def test_features_that_differ_most_come_first_in_units_of_their_spread():
+    nan = np.nan
+    X = np.array(
+        # one missing, constant, 1 sd, both missing, same, 2 sd
+        [
+            [nan, 7.0, 0.0, nan, 5.0, 0.0],
+            [1.0, 7.0, 30.0, nan, 5.0, 0.002],
+            [2.0, 7.0, 60.0, 1.0, 4.0, 0.001],
+            [3.0, 7.0, 90.0, 2.0, 3.0, 0.001],
+        ]
+    )
+    found = compared(X)
+    apart = np.abs(X[0] - X[1])[[5, 2]] / np.std(X[:, [5, 2]], axis=0)
+    assert [one.name for one in found] == ["5", "2", "0", "4", "1", "3"]
+    said = [one.difference for one in found]
+    assert said == [*(f"{one:.1f} sd" for one in apart), "unknown", "same", "same", "unknown"]
+    assert said[:2] == ["2.8 sd", "0.9 sd"]
+    assert found[2].texts == ("missing", "1")
+    assert found[2].places[0] is None
+    assert found[5].texts == ("missing", "missing")
 
 
-def test_a_long_curve_is_thinned_but_keeps_its_peak():
-    values = np.zeros(100_000)
-    values[43_217] = 1.0
-    found = points(curve_path(values, 0, 1))
-    assert len(found) <= 2 * CURVE_SIZE[0]
-    assert found[:, 1].min() == 8
-    peak = found[found[:, 1].argmin(), 0]
-    assert peak == pytest.approx(curve_places(43_217, len(values)), abs=1)
-    assert (np.diff(found[:, 0]) >= 0).all()
+def test_a_missing_value_does_not_count_for_the_spread():
+    X = np.array([[0.0], [4.0], [np.nan], [2.0]])
+    (one,) = compared(X)
+    assert one.difference == f"{4 / np.std([0, 4, 2]):.1f} sd" == "2.4 sd"
 
 
-def test_one_feature_is_a_curve_too():
-    assert curve_path(np.array([1.0]), 0, 1) == "M0 8"
+def test_an_offset_does_not_change_the_order():
+    X = np.random.default_rng(0).normal(size=(30, 40))
+    order = [one.name for one in compared(X)]
+    moved = compared(X * 1e-3 + 1e8)
+    assert [one.name for one in moved] == order
+    assert all(one.texts[0] != one.texts[1] for one in moved), "they show what differs"
+
+
+def test_all_features_come_in_parts():
+    X = np.random.default_rng(0).normal(size=(30, 45))
+    parts = [compared(X, start=start, n_rows=20) for start in (0, 20, 40)]
+    assert list(map(len, parts)) == [20, 20, 5]
+    assert sorted(int(one.name) for part in parts for one in part) == list(range(45))
+
+
+def test_sparse_samples_are_compared_as_dense_ones():
+    X = random_array((50, 300), density=0.1, format="csr", rng=np.random.default_rng(0))
+    assert compared(X) == compared(X.toarray()) == compared(csr_array(X))
+
+
+def test_a_feature_may_vary_only_where_nobody_looked():
+    X = np.zeros((2 * LOOKED_AT, 3))
+    X[1, 1] = 5.0
+    X[::2, 2] = np.arange(LOOKED_AT)
+    first, second, third = compared(X, 1, 3)
+    assert (first.name, first.texts) == ("1", ("5", "0"))
+    assert first.difference == f"{np.sqrt(2 * LOOKED_AT):.1f} sd"
+    assert second.difference == third.difference == "same"
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ((1234.0, 0.30000000000000004), ("1,234", "0.3")),
+        ((0.123456, -1234567.0), ("0.1235", "\N{MINUS SIGN}1,235,000")),
+        ((2.5e-7, 6.02214e23), ("2.5e\N{MINUS SIGN}7", "6.022e23")),
+        ((0.0001, 9999999.0), ("0.0001", "1e7")),
+        ((-0.0, 5.0), ("0", "5")),
+        ((1013.251, 1013.262), ("1,013.25", "1,013.26")),
+        ((2019.0, 2019.0), ("2,019", "2,019")),
+        ((18262.25, 18000.0), ("18,260", "18,000")),
+    ],
+    ids=str,
+)
+def test_numbers_are_short_but_tell_two_values_apart(values, texts):
+    X = np.array([*values, 1.0])[:, None]
+    (one,) = compared(X)
+    assert one.texts == texts
+
+
+def test_values_that_were_no_numbers_keep_their_digits():
+    X = np.array([[18262.25], [18000.0]])
+    (one,) = compared(X, encoded={"0"})
+    assert one.texts == ("18262.2", "18000")
+
+
+def test_marks_lie_where_the_values_lie_among_the_samples():
+    X = np.zeros((1001, 4))
+    X[:, 0] = np.random.default_rng(0).permutation(1001)  # percentiles 10 and 990
+    X[0, 0], X[1, 0] = 10, 500
+    X[:, 1] = X[:, 0]
+    X[0, 1] = 1e9
+    X[2:, 0][X[2:, 0] == 500] = 501
+    X[0, 2], X[1, 3] = 3, np.nan  # nearly all samples have the value 0
+    places = {one.name: one.places for one in compared(X)}
+    start, end = RAIL
+    assert float(places["0"][0]) == pytest.approx(start, abs=0.2)
+    assert float(places["0"][1]) == pytest.approx((start + end) / 2, abs=0.2)
+    assert end < float(places["1"][0]) < 95, "beyond the rail, but in the picture"
+    assert places["2"] == (f"{end:.1f}", f"{start:.1f}")
+    assert places["3"] == (f"{(start + end) / 2:.1f}", None)
+
+
+def test_curves_of_some_columns():
+    X = np.arange(12.0).reshape(3, 4)
+    X[2] = np.nan
+    samples = ShownSamples(X, ("a", "b", "c"), list("wxyz"), curve=np.array([1, 3]))
+    assert samples.kind == "curve"
+    drawing = samples.drawn([0, 1], np.array([2, 3]))
+    assert drawing.x_texts == ("x", "z")
+    assert drawing.marks == ["640"], "feature z; y is not in the curve"
+    assert drawing.y_texts == ("1", "7")
+    assert drawing.paths == ["M0 232L640 157.3", "M0 82.67L640 8"]
+    drawing = samples.drawn([2, 0], np.empty(0, dtype=int))
+    assert drawing.paths[0] == ""
+    assert "c holds no value" in drawing.troubles[0]
+    assert drawing.paths[1]

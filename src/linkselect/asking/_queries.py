@@ -50,9 +50,9 @@ class PairQueries:
         The id of each row. Default: the index of a pandas X, else row numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
         Which pair to ask next. "grow" draws a random sample and asks it against the three groups
-        of alike samples that are nearest in the features that look best so far, until it is alike.
-        "minmax" takes the sample that is farthest from all that were asked about, and asks it
-        against all groups. "random" draws pairs.
+        of alike samples that are nearest in the features that `LinkSelector` chooses from the
+        answers so far, until it is alike. "minmax" takes the sample that is farthest from all that
+        were asked about, and asks it against all groups. "random" draws pairs.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     progress : callable, optional
@@ -62,12 +62,13 @@ class PairQueries:
     See Also
     --------
     Pairs : What the answers become.
+    LinkSelector : The method whose features "grow" looks at.
     ConstraintScore : The ranking that `scores` follows.
 
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from linkselect import ConstraintScore
+    >>> from linkselect import LinkSelector
     >>> from linkselect.asking import PairQueries
     >>> X, y = load_iris(return_X_y=True)
     >>> queries = PairQueries(X, random_state=0)
@@ -75,11 +76,11 @@ class PairQueries:
     ...     a, b = queries.next_pair()
     ...     queries.answer((a, b), "alike" if y[a] == y[b] else "different")
     >>> queries.counts
-    {'alike': 6, 'different': 4, 'unsure': 0}
+    {'alike': 5, 'different': 5, 'unsure': 0}
     >>> queries.pairs  # the fifth and the tenth question were drawn at random
-    Pairs(must=6, cannot=4, adaptive=8)
-    >>> ConstraintScore().fit(X, pairs=queries.pairs).order_
-    array([2, 3, 1, 0])
+    Pairs(must=5, cannot=5, adaptive=8)
+    >>> LinkSelector(2).fit(X, pairs=queries.pairs).order_
+    array([3, 2, 0, 1])
     """
 
     _all: Conclusions

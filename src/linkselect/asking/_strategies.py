@@ -124,15 +124,15 @@ def _partners(now: Situation, row: int) -> list[int]:
 def grow(now: Situation) -> Rows | None:
     """Ask a random sample against the three nearest groups, until it is found alike.
 
-    Distances are in the features of the best working score, each divided by the square root of
-    twice its variance.
+    Distances are in the features that LinkSelector chooses from the answers so far, each divided
+    by the square root of twice its variance.
     """
     return place(now, _nearest_by_best, most=QUESTIONS)
 
 
 def _nearest_by_best(now: Situation, row: int, others: IntArray) -> int:
     """Return the nearest of some rows; of equally near ones the first."""
-    features = best_features(now.samples, now.known)
+    features = best_features(now.samples, now.known, now.order)
     return int(others[now.samples.distances(row, others, features).argmin()])
 
 

@@ -27,8 +27,14 @@ COMMANDS = {
     "ask": (
         "Ask on a page whether samples are alike, and write the pairs.",
         "linkselect ask",
+        "linkselect ask photos",
         "linkselect ask genes.parquet --id-column patient --out pairs.csv",
         "linkselect ask faces.npz --image-shape 32x32",
+    ),
+    "features": (
+        "Measure the pictures of a folder: a table with one row for each.",
+        "linkselect features photos --out photos.csv",
+        "linkselect features photos --features color,texture --out photos.csv",
     ),
     "methods": (
         "List the methods, what each one needs, and what it does.",

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
+import numpy as np
 from cyclopts import Parameter
 
-from linkselect._messages import GuidedError
+from linkselect._arrays import IntArray
+from linkselect._messages import GuidedError, many
+from linkselect._pictures import named_features
 from linkselect.cli._choices import Seed
-from linkselect.cli._errors import InputError, UsageError
+from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._supervision_input import explained, pairs_of
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
+from linkselect.cli._tables.picture_table import is_picture_folder, store_of
 from linkselect.cli._tables.table import NoColumnError
 
 if TYPE_CHECKING:
@@ -46,6 +53,9 @@ class Showing:
         Height and width, such as 8x8, if the features are the pixels of an image.
     curve
         The features are in order, as in a spectrum or a series.
+    curves
+        A curve for each sample: a folder of CSV or NPY files named by the ids, with one column of
+        values or two, x and y; or a pattern such as 'ecg_*', for features that are in order.
     text
         The column of texts to show.
     show
@@ -55,6 +65,7 @@ class Showing:
     images: str | None = None
     image_shape: str | None = None
     curve: bool = False
+    curves: str | None = None
     text: str | None = None
     show: tuple[str, ...] = ()
 
@@ -89,8 +100,9 @@ def ask(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Parquet, Feather, NPY, NPZ, MAT, ARFF or SVMlight. Without one, the
-        handwritten digits of scikit-learn are an example.
+        A folder of pictures (PNG, JPEG, TIFF, WebP, GIF, BMP, also in subfolders), or a table: CSV,
+        TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Without
+        one, the handwritten digits of scikit-learn are an example.
     pairs
         A CSV or JSON file of pairs to go on from.
     out
@@ -110,15 +122,18 @@ def ask(
     check_installed()
     check_target(out, "--out", (".csv",))
     check_apart({"the table": table, "--pairs": pairs}, {"--out": out})
-    with progress(sys.stderr.isatty()) as report, _explained():
+    if table is not None and is_picture_folder(table):
+        read = replace(read, picture_store=store_of(out))
+    with _explained():
         # First, so that a name that is no column is said to be that of its own option.
         texts = {name: _column(table, read, showing, name) for name in showing.columns}
         data, shape = _data(table, read, showing)
+    with progress(sys.stderr.isatty()) as report, _explained():
         data, settled, notes, _ = settle_values(data, prepare)
         links, about_pairs = (None, []) if pairs is None else pairs_of(pairs, data)
         wanted = Ask(
             settled.applied(data),
-            _samples(data, shape, table, showing, texts),
+            _samples(data, shape, table, read, showing, texts),
             data.ids,
             links,
             out,
@@ -147,6 +162,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         raise
     # From the start on: who presses Ctrl-C as soon as the address is there ends it, too.
     try:
+        _end_by_signals()
         server.start()
         say(f"Open {server.address}")
         say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
@@ -166,6 +182,13 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     say(f"\n{given}. {labelling.trouble or where}")
 
 
+def _end_by_signals() -> None:
+    """Let a terminal that is closed, and a program that ends this one, do as Ctrl-C does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), signal.default_int_handler)
+
+
 def _data(
     table: Path | None, read: Reading, showing: Showing
 ) -> tuple[Table, tuple[int, int] | None]:
@@ -173,8 +196,8 @@ def _data(
     if table is not None:
         data = read_table(table, replace(read, drop=(*read.drop, *showing.columns)))
         return data, _shape(showing.image_shape, data)
-    if showing.image_shape is not None or showing.curve:
-        raise UsageError("--image-shape and --curve need a table.")
+    if showing.image_shape is not None or showing.curve or showing.curves is not None:
+        raise UsageError("--image-shape, --curve and --curves need a table.")
     from sklearn.datasets import load_digits
 
     digits = load_digits()
@@ -185,28 +208,55 @@ def _samples(
     data: Table,
     shape: tuple[int, int] | None,
     table: Path | None,
+    read: Reading,
     showing: Showing,
     texts: dict[str, list[str]],
 ) -> ShownSamples:
+    from linkselect.labelling._sample_curves import curves_in_folder
     from linkselect.labelling._sample_pictures import named_pictures, pictures_in_folder
     from linkselect.labelling._shown_samples import ShownSamples
 
     ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
-    pictures = None
-    if table is not None and showing.images in texts:
+    pictures, regions = None, {}
+    if table is not None and read.picture_store is not None:
+        pictures = {row: table / name for row, name in enumerate(map(str, ids))}
+        regions = {one.name: one.region for one in named_features()}
+    elif table is not None and showing.images in texts:
         pictures = named_pictures(table.parent, texts[showing.images])
     elif showing.images is not None:
         pictures = pictures_in_folder(Path(showing.images), ids)
+    in_order: bool | IntArray = showing.curve
+    curves = None
+    if showing.curves is not None and Path(showing.curves).is_dir():
+        curves = curves_in_folder(Path(showing.curves), ids)
+    elif showing.curves is not None:
+        in_order = _in_order(showing.curves, data)
     return ShownSamples(
         data.X,
         ids,
         data.names,
         shape,
-        showing.curve,
+        in_order,
         None if showing.text is None else texts[showing.text],
         pictures,
         {name: texts[name] for name in showing.show},
+        curves,
+        {name for names in data.encoded for name in names},
+        regions,
+        read.picture_store,
     )
+
+
+def _in_order(pattern: str, data: Table) -> IntArray:
+    """Find the features that a pattern names, as parts of a curve."""
+    found = np.flatnonzero([fnmatchcase(name, pattern) for name in data.names])
+    if len(found) < 2:
+        raise InputError(
+            f"{many(len(found), 'feature')} of {data.source} match{'es' * (len(found) == 1)} "
+            f"{shown(pattern)} (--curves), and there is no such folder. A curve needs two or more "
+            f"features, such as {', '.join(map(shown, data.names[:3]))}."
+        )
+    return found
 
 
 def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> list[str]:
@@ -233,7 +283,7 @@ def _typed(given: Reading | Preparation, also_dropped: tuple[str, ...] = ()) -> 
         value = getattr(given, field.name)
         if field.name == "drop":
             value = (*value, *also_dropped)
-        if value == field.default:
+        if value == field.default or field.name == "picture_store":
             continue
         option = f"--{field.name.replace('_', '-')}"
         if value is True:

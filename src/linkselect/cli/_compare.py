@@ -38,6 +38,7 @@ from linkselect.cli._preparation import (
 )
 from linkselect.cli._results import comparison_text, write_comparison
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
+from linkselect.cli._tables.picture_table import kept_beside
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Comparison
@@ -155,7 +156,7 @@ def compare(
     """
     output.check({"the table": table, "--pairs": pairs})
     how.check()
-    data = read_table(table, read)
+    data = read_table(table, kept_beside(pairs, read))
     if top is not None and not 1 <= top <= len(data.names):
         raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
     choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))

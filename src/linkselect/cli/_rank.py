@@ -35,6 +35,7 @@ from linkselect.cli._preparation import (
 from linkselect.cli._results import ranking_text, write_ranking
 from linkselect.cli._selected import check_selected, write_selected
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
+from linkselect.cli._tables.picture_table import kept_beside
 from linkselect.cli._tables.table import StoredTable
 
 if TYPE_CHECKING:
@@ -70,8 +71,8 @@ def rank(
     ----------
     table
         CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
-        (AnnData); a folder of Parquet files, or a Zarr array. Parquet, NPY, Zarr and .h5ad are
-        read by parts if they do not fit in memory.
+        (AnnData); a folder of pictures or of Parquet files, or a Zarr array. Parquet, NPY, Zarr and
+        .h5ad are read by parts if they do not fit in memory.
     method
         How to rank; `linkselect methods` lists them. Without it link_selector, whatever is known:
         pairs, all labels, some labels, labels and pairs together, or nothing.
@@ -113,6 +114,7 @@ def rank(
         Its workers must see the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select}, table)
+    read = kept_beside(pairs, read)
     choice = None if method is None else choices.method_named(method)
     wanted = Wanted(n_features, features, seed, validate, resamples, permutations * p_values)
     why = by_parts_of.why_by_parts(table, read, by_parts, scheduler)

@@ -9,7 +9,6 @@ from importlib.resources import files
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
-import numpy as np
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
@@ -17,13 +16,15 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from linkselect._display import number_text
+from linkselect._pictures import decoding, thumbnail_of
 from linkselect.asking import Answer, Contradiction
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
 from linkselect.labelling._background import Found
+from linkselect.labelling._findings import places_of
 from linkselect.labelling._labelling import Labelling
-from linkselect.labelling._sample_pictures import TYPES
-from linkselect.labelling._shown_samples import CURVE_SIZE, mask_png, png
+from linkselect.labelling._shown_samples import mask_png, png
 from linkselect.report._page import environment_of
 
 LONGEST_FORM = 4096
@@ -40,9 +41,12 @@ STATIC = {
     "page.css": ("text/css", "linkselect.report", "templates"),
     "icon.png": ("image/png", "linkselect.labelling", "static"),
 }
-# Until there are so many answers, nothing hints at what counts, unless the person wants it.
+# Until there are so many answers, the best features are not listed beside values, unless the person
+# wants it. The order of the values tells nothing about them.
 HIDDEN_UNTIL = 10
-VALUES_SHOWN = 30
+# Of two samples, the features in which they differ most; on demand all, so many at a time.
+VALUES_SHOWN = 12
+VALUES_AT_A_TIME = 200
 ANSWERS_SHOWN = 500
 # What may be said about the last thing that was done; nothing else from an address is shown.
 NOTES = {
@@ -77,6 +81,7 @@ def make_app(labelling: Labelling, source: str) -> Starlette:
         "/mask": site.mask,
         "/pixels/{row:int}": site.pixels,
         "/picture/{row:int}": site.picture,
+        "/small/{row:int}": site.thumbnail,
         "/{name:str}": site.static,
     }
     done: dict[str, Callable[[Form], Response]] = {
@@ -252,23 +257,31 @@ class Site:
     ) -> dict[str, Any]:
         samples = self.labelling.samples
         found = self.labelling.found()[0] if hints and self.labelling.can_rank else Found()
+        options = options or {}
         a, b = rows
         shown: dict[str, Any] = {"a": samples.shown(a), "b": samples.shown(b)}
         if samples.kind == "curve":
-            paths, marks = samples.curves(rows, found.best)
-            shown |= {"paths": paths, "marks": marks, "size": CURVE_SIZE}
+            shown["drawing"] = samples.drawn(rows, found.best)
         if samples.kind == "values":
-            order = found.order if len(found.order) else np.arange(len(samples.names))
-            n_shown = len(order) if (options or {}).get("values") == "all" else VALUES_SHOWN
-            shown["values"] = samples.value_rows(a, b, order[:n_shown])
-            shown["n_more"] = max(0, len(order) - n_shown)
+            n_features, n_shown, start = len(samples.names), VALUES_SHOWN, 0
+            if options.get("values") == "all":
+                n_shown = VALUES_AT_A_TIME
+                start = _start(options.get("start", ""), n_features, n_shown)
+            shown |= {
+                "values": samples.compared(a, b, start, n_shown),
+                "start": start,
+                "n_features": n_features,
+                "at_a_time": VALUES_AT_A_TIME,
+                "n_samples": len(samples.ids),
+                "n_looked_at": samples.n_looked_at,
+            }
         return shown
 
     def answers(self, request: Request) -> Response:
         """List all answers, suspects first, a number of them at a time."""
         options = request.query_params
         listed = self.labelling.all_answers()
-        start = _start(options.get("start", ""), len(listed))
+        start = _start(options.get("start", ""), len(listed), ANSWERS_SHOWN)
         return self.page(
             "answers.html",
             note=NOTES.get(options.get("note", "")),
@@ -297,10 +310,15 @@ class Site:
     def finish(self, request: Request) -> Response:
         """Show the report, or that it is being made."""
         again = request.query_params.get("again") == "yes"
+        result = self.labelling.findings()
         page = self.page(
             "finish.html",
             report_key=self.labelling.ask_for_report(again=again),
             repeat=self.labelling.repeat,
+            result=result,
+            where=result and places_of(self.labelling.samples, result),
+            number=number_text,
+            ending=self.labelling.place.ending,
         )
         return _with_busy(page, b'data-again="finish"' in page.body)
 
@@ -337,9 +355,18 @@ class Site:
         """Send the picture of a sample, by its number; there is no way to name a file."""
         try:
             file = (self.labelling.samples.pictures or {})[request.path_params["row"]]
-            return Response(file.read_bytes(), media_type=TYPES[file.suffix.lower()])
-        except (KeyError, OSError) as error:  # moved away since the start
-            raise HTTPException(404) from error
+            content, kind = decoding.shown(file)
+        except (KeyError, OSError, ImportError, decoding.NoPictureError) as error:
+            raise HTTPException(404) from error  # moved away or changed since the start
+        return Response(content, media_type=kind)
+
+    def thumbnail(self, request: Request) -> Response:
+        """Send a small picture of a sample, if one was kept."""
+        samples, row = self.labelling.samples, request.path_params["row"]
+        kept = None
+        if samples.thumbnails is not None and row < len(samples.ids):
+            kept = thumbnail_of(samples.thumbnails, str(samples.ids[row]))
+        return self.picture(request) if kept is None else Response(kept, media_type="image/jpeg")
 
     def static(self, request: Request) -> Response:
         """Send the script, a style sheet or the icon."""
@@ -361,8 +388,8 @@ def _with_busy(page: Response, busy: bool) -> Response:
     return page
 
 
-def _start(given: str, n_lines: int) -> int:
+def _start(given: str, n_lines: int, at_a_time: int) -> int:
     """Return where the lines of a page start, by what an address says."""
     wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
-    last = max(0, n_lines - 1) // ANSWERS_SHOWN
-    return min(wanted // ANSWERS_SHOWN, last) * ANSWERS_SHOWN
+    last = max(0, n_lines - 1) // at_a_time
+    return min(wanted // at_a_time, last) * at_a_time

@@ -18,6 +18,7 @@ from linkselect._samples.checks import index_of
 from linkselect.asking import Answer, Contradiction, PairQueries
 from linkselect.asking._answers import Said
 from linkselect.labelling._labelling import PYTHON, Labelling
+from linkselect.labelling._sample_curves import Curves, curves_in_folder, given_curves
 from linkselect.labelling._sample_pictures import pictures_in_folder
 from linkselect.labelling._session import Ask, begin, check_installed
 from linkselect.labelling._shown_samples import ShownSamples
@@ -89,6 +90,7 @@ def open_page(
     feature_names: Sequence[str] | None = None,
     image_shape: tuple[int, int] | None = None,
     curve: bool = False,
+    curves: str | PathLike[str] | Sequence[Any] | None = None,
     texts: Sequence[str] | None = None,
     images: str | PathLike[str] | None = None,
     show: Mapping[str, Sequence[Any]] | None = None,
@@ -121,6 +123,10 @@ def open_page(
         Height and width, if each feature is a pixel.
     curve : bool, default=False
         Whether features are in order, as in a spectrum or a series.
+    curves : str, path or sequence of array-like, optional
+        A curve for each sample, which is shown instead of its values: a folder of CSV or NPY files
+        named by the ids of the samples, or one array for each sample, None for one without. A curve
+        is one column of values, or two: x and y.
     texts : sequence of str, optional
         A text for each sample, which is shown instead of its values.
     images : str or path, optional
@@ -167,6 +173,7 @@ def open_page(
             str(name): _one_each(column, n_samples, "show", f"value of {name!r}", "sample")
             for name, column in (show or {}).items()
         },
+        _curves(curves, ids),
     )
     ask = Ask(
         X,
@@ -198,6 +205,12 @@ def _opened(ask: Ask, height: int) -> OpenQueries:
     atexit.register(queries.close)
     _show(server.address, height)
     return queries
+
+
+def _curves(given: Any, ids: Sequence[Hashable]) -> Curves | None:
+    if isinstance(given, str | PathLike):
+        return curves_in_folder(Path(given), ids)
+    return None if given is None else given_curves(given, len(ids))
 
 
 def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:

@@ -14,6 +14,7 @@ from linkselect.asking._answers import Said
 from linkselect.evaluation import suspect_pairs
 from linkselect.labelling._answer_store import AnswerFile, check_names, mark_of
 from linkselect.labelling._background import EVERY, Background, Found, Links
+from linkselect.labelling._findings import Findings, find
 from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs._conflicts import Pair
 
@@ -293,6 +294,16 @@ class Labelling:
         # In this order: what is found in between must not be missed by who asks until it rests.
         busy = self.background.busy
         return self.background.found, busy
+
+    def findings(self) -> Findings | None:
+        """Describe groups and best features; None before the first ranking."""
+        found = self.background.found
+        if not found.path:
+            return None
+        with self._lock:
+            must = self._links().must
+            named = [self.samples.row_of[sample] for sample in self.queries.named()]
+        return find(self.samples, self.queries.X, must, named, found.best, found.path)
 
     def ask_for_report(self, *, again: bool = False) -> str | None:
         """Let the background write the report of the answers as they are now.

@@ -1,20 +1,10 @@
-"""Which picture file shows which sample: found once at the start, never by a path from outside."""
+"""Which file shows which sample: found once at the start, never by a path from outside."""
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 from linkselect._messages import GuidedValueError
-
-# Formats that browsers draw and that cannot hold script; SVG can.
-TYPES = {
-    ".png": "image/png",
-    ".jpg": "image/jpeg",
-    ".jpeg": "image/jpeg",
-    ".gif": "image/gif",
-    ".webp": "image/webp",
-    ".bmp": "image/bmp",
-    ".avif": "image/avif",
-}
+from linkselect._pictures.decoding import DRAWN
 
 
 def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]:
@@ -32,22 +22,29 @@ def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]
     dict of int to Path
         The file of each row that has one.
     """
+    return files_of_samples(folder, ids, tuple(DRAWN), "picture")
+
+
+def files_of_samples(
+    folder: Path, ids: Sequence[Hashable], endings: tuple[str, ...], what: str
+) -> dict[int, Path]:
+    """Find the file of each sample, as `pictures_in_folder` does, by its ending and its id."""
     if not folder.is_dir():
-        raise GuidedValueError(f"There is no folder {folder}.", "Name the folder of pictures.")
+        raise GuidedValueError(f"There is no folder {folder}.", f"Name the folder of {what}s.")
     found: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
-        if file.suffix.lower() in TYPES and _inside(file, folder):
+        if file.suffix.lower() in endings and is_inside(file, folder):
             found.setdefault(file.stem, file.resolve())
-    pictures = {row: found[str(name)] for row, name in enumerate(ids) if str(name) in found}
-    if not pictures:
+    files = {row: found[str(name)] for row, name in enumerate(ids) if str(name) in found}
+    if not files:
         some = next(iter(found), None)
-        there = f"its files are called {some!r} and so on" if some else "it has no picture"
+        there = f"its files are called {some!r} and so on" if some else f"it has no {what}"
         raise GuidedValueError(
-            f"No sample has a picture in {folder}: samples are called {str(ids[0])!r} and so on, "
+            f"No sample has a {what} in {folder}: samples are called {str(ids[0])!r} and so on, "
             f"{there}.",
-            f"Name each file by the id of its sample, with one of {', '.join(TYPES)}.",
+            f"Name each file by the id of its sample, with one of {', '.join(endings)}.",
         )
-    return pictures
+    return files
 
 
 def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
@@ -65,12 +62,12 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
         if not name:
             continue
         file = folder / name
-        if file.suffix.lower() not in TYPES:
+        if file.suffix.lower() not in DRAWN:
             raise GuidedValueError(
                 f"Row {row + 1}: {name!r} is no picture that a browser shows.",
-                f"Pictures end in {', '.join(TYPES)}.",
+                f"Pictures end in {', '.join(DRAWN)}.",
             )
-        if not _inside(file, folder):
+        if not is_inside(file, folder):
             raise GuidedValueError(
                 f"Row {row + 1}: there is no file {name!r} inside {folder}.",
                 "Pictures lie beside the table or in folders there.",
@@ -81,7 +78,7 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
     return pictures
 
 
-def _inside(file: Path, folder: Path) -> bool:
+def is_inside(file: Path, folder: Path) -> bool:
     """Tell whether a file is there, and in the folder once all links are followed."""
     try:
         target = file.resolve(strict=True)

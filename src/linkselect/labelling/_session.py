@@ -81,10 +81,7 @@ def begin(ask: Ask) -> tuple[Labelling, list[str]]:
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
         samples = ask.samples
-        n_without = len(samples.ids) - len(samples.pictures or samples.ids)
-        if n_without:
-            count = f"{many(n_without, 'sample')} of {len(samples.ids):,}"
-            notes.append(f"{count} without a picture.")
+        notes += [samples.note] if samples.note else []
         plain_ids = all(type(sample) in (int, str) for sample in samples.ids)
         about = {
             "names": list(map(str, samples.names)),

@@ -3,12 +3,12 @@
 Pictures need no library for pictures: pixels are sent as PNG, curves as the paths of an SVG.
 """
 
+import math
 import struct
 import zlib
-from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
-from itertools import pairwise
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -16,8 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray, IntArray
-from linkselect._display import check_shape, score_text
-from linkselect._samples import as_samples
+from linkselect._display import check_shape, number_text, score_text
+from linkselect._messages import many
+from linkselect._pictures.picture_features import Region
+from linkselect._samples import Samples, as_samples
+from linkselect.labelling._sample_curves import CURVE_SIZE, Curves, Drawing, as_curve, draw, placed
 
 Kind = Literal["picture", "pixels", "curve", "text", "values"]
 
@@ -27,10 +30,33 @@ LOOKED_AT = 2000
 OUTSIDE = 0.1
 # What marks the best pixels: seen on grey, in light and in dark pages.
 MARK = (222, 95, 20)
-# A curve is drawn in these units, whatever its length; more points than this are not seen.
-CURVE_SIZE = (640, 240)
-# Above the highest and below the lowest value, so that the width of the line is not cut.
-CURVE_MARGIN = 8
+# A rail goes from the 1st to the 99th percentile of a feature, between these parts of its picture.
+BEYOND_RAIL = 0.01
+RAIL = (17, 83)
+# How far outside of a rail a mark may lie, in lengths of the rail.
+MARGIN = 0.15
+
+
+@dataclass(frozen=True)
+class ComparedValue:
+    """The values of one feature in two samples.
+
+    Attributes
+    ----------
+    name : str
+        The feature.
+    texts : (str, str)
+        The values.
+    difference : str
+        How much they differ, in standard deviations of the feature.
+    places : (str or None, str or None)
+        Where they lie on the rail, from the left; None for a missing value.
+    """
+
+    name: str
+    texts: tuple[str, str]
+    difference: str
+    places: tuple[str | None, str | None]
 
 
 @dataclass(frozen=True)
@@ -47,24 +73,36 @@ class ShownSamples:
         What names each feature.
     image_shape : (int, int), optional
         Height and width, if each feature is a pixel.
-    curve : bool
-        Whether the features are in order, as in a spectrum or a series.
+    curve : bool or array of int
+        Whether the features are in order, as in a spectrum or a series, or which of them are.
     texts : sequence of str, optional
         A text for each sample.
     pictures : dict of int to path, optional
         The picture file of each row.
     more : dict of str to sequence of str, optional
         Further columns to show below each sample.
+    curves : dict of int to callable, optional
+        What reads the curve of each row, if curves are not in X.
+    encoded : collection of str
+        The features that were dates or text; their values keep six digits.
+    regions : dict of str to Region, optional
+        The part of a picture that each feature looks at.
+    thumbnails : Path, optional
+        The file that keeps a thumbnail of each picture.
     """
 
     X: Any
     ids: Sequence[Hashable]
     names: Sequence[str]
     image_shape: tuple[int, int] | None = None
-    curve: bool = False
+    curve: bool | IntArray = False
     texts: Sequence[str] | None = None
     pictures: Mapping[int, Path] | None = None
     more: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    curves: Curves | None = None
+    encoded: Collection[str] = ()
+    regions: Mapping[str, Region] = field(default_factory=dict)
+    thumbnails: Path | None = None
 
     def __post_init__(self) -> None:
         if self.image_shape is not None:
@@ -79,7 +117,16 @@ class ShownSamples:
             return "text"
         if self.image_shape is not None:
             return "pixels"
-        return "curve" if self.curve else "values"
+        return "values" if self.curves is None and self._in_order is None else "curve"
+
+    @property
+    def note(self) -> str:
+        """How many samples have no picture or no curve; empty if all have one."""
+        what = "picture" if self.kind == "picture" else "curve"
+        found = self.pictures if self.kind == "picture" else self.curves
+        n_without = 0 if found is None else len(self.ids) - len(found)
+        count = f"{many(n_without, 'sample')} of {len(self.ids):,}"
+        return f"{count} without a {what}." if n_without else ""
 
     def kind_of(self, row: int) -> Kind:
         """How one sample is shown; one without a picture by its name alone."""
@@ -96,14 +143,30 @@ class ShownSamples:
         return as_samples(self.X[[row]]).dense()[0].astype(float)
 
     @cached_property
+    def _looked_at(self) -> Samples:
+        step = -(-self.X.shape[0] // LOOKED_AT)
+        return as_samples(self.X[::step])
+
+    @property
+    def n_looked_at(self) -> int:
+        """How many samples the spread of values is taken from."""
+        return self._looked_at.shape[0]
+
+    @cached_property
     def _some(self) -> FloatArray:
-        step = max(1, self.X.shape[0] // LOOKED_AT)
-        return np.asarray(as_samples(self.X[::step]).dense(), dtype=float)
+        return np.asarray(self._looked_at.dense(), dtype=float)
+
+    @cached_property
+    def _in_order(self) -> IntArray | None:
+        if isinstance(self.curve, bool):
+            return np.arange(len(self.names)) if self.curve else None
+        return self.curve
 
     @cached_property
     def value_range(self) -> tuple[float, float]:
         """The range in which nearly all values lie."""
-        low, high = np.nanpercentile(self._some, [OUTSIDE, 100 - OUTSIDE])
+        values = self._some if self._in_order is None else self._some[:, self._in_order]
+        low, high = np.nanpercentile(values, [OUTSIDE, 100 - OUTSIDE])
         return float(low), float(high)
 
     def pixels(self, row: int | None = None) -> NDArray[np.uint8]:
@@ -112,13 +175,18 @@ class ShownSamples:
         values = np.nanmean(self._some, axis=0) if row is None else self.values(row)
         return grey(values, *self.value_range).reshape(self.image_shape)
 
-    def curves(self, rows: Sequence[int], best: IntArray) -> tuple[list[str], list[str]]:
-        """Return the paths of some curves in one range, and where the best features lie."""
-        lines = [self.values(row) for row in rows]
-        low, high = float(np.nanmin(lines)), float(np.nanmax(lines))
-        low, high = min(low, self.value_range[0]), max(high, self.value_range[1])
-        places = curve_places(best, self.X.shape[1])
-        return [curve_path(line, low, high) for line in lines], [f"{x:.4g}" for x in places]
+    def drawn(self, rows: Sequence[int], best: IntArray) -> Drawing:
+        """Draw some curves on common axes, with marks where the best features lie."""
+        if self.curves is not None:
+            return draw([self.curves.get(row) for row in rows])
+        columns = self._in_order
+        assert columns is not None
+        read = [partial(as_curve, self.values(row)[columns], str(self.ids[row])) for row in rows]
+        drawing = draw(read, self.value_range)
+        marked = np.flatnonzero(np.isin(columns, best))
+        marks = placed(marked, (0, max(len(columns) - 1, 1)), 0, CURVE_SIZE[0])
+        ends = self.names[columns[0]], self.names[columns[-1]]
+        return replace(drawing, x_texts=ends, marks=[f"{x:.4g}" for x in marks])
 
     def shown(self, row: int) -> dict[str, Any]:
         """Return what is said about a sample in words."""
@@ -130,13 +198,86 @@ class ShownSamples:
             "more": [(name, column[row]) for name, column in self.more.items()],
         }
 
-    def value_rows(self, a: int, b: int, features: IntArray) -> list[tuple[str, str, str]]:
-        """Return name and both values of some features, to stand in a table."""
-        of_a, of_b = self.values(a), self.values(b)
+    @cached_property
+    def _spread(self) -> FloatArray:
+        spread: FloatArray = self._looked_at.map_columns(_standard_deviations, dense=True)
+        return spread
+
+    def compared(self, a: int, b: int, start: int, n_rows: int) -> list[ComparedValue]:
+        """Return some features of two samples, those first in which they differ most.
+
+        After those that differ: features with one value missing, the same value, the same value
+        in all samples, and no value.
+        """
+        both = np.array([self.values(a), self.values(b)])
+        # No two of n values lie further apart than this. A feature may vary only in samples that
+        # were not looked at.
+        most = math.sqrt(2 * self.n_looked_at)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            apart = np.minimum(np.abs(both[0] - both[1]) / self._spread, most)
+        apart[both[0] == both[1]] = 0.0
+        n_missing = np.isnan(both).sum(axis=0)
+        conditions = [n_missing == 2, n_missing == 1, apart > 0, self._spread > 0]
+        group = np.select(conditions, [4, 1, 0, 2], 3)
+        features = np.lexsort((-apart, group))[start : start + n_rows]
+        places = self._places(features, both[:, features])
         return [
-            (self.names[feature], _text(of_a[feature]), _text(of_b[feature]))
-            for feature in features.tolist()
+            ComparedValue(
+                self.names[feature],
+                self._texts(self.names[feature], *both[:, feature].tolist()),
+                _apart_text(apart[feature]),
+                (_place_text(at_a), _place_text(at_b)),
+            )
+            for feature, at_a, at_b in zip(features.tolist(), *places, strict=True)
         ]
+
+    def _texts(self, name: str, a: float, b: float) -> tuple[str, str]:
+        """Write two values; with more digits than usual if they would look the same."""
+        if name in self.encoded:
+            return _text(a), _text(b)
+        for digits in (4, 6, 9, 15):
+            texts = number_text(a, digits), number_text(b, digits)
+            if a == b or texts[0] != texts[1]:
+                break
+        return texts
+
+    def _places(self, features: IntArray, values: FloatArray) -> FloatArray:
+        """Return where values lie on rails on which nearly all samples lie, from 0 to 1."""
+        looked = np.sort(self._looked_at.cells(np.arange(self.n_looked_at), features), axis=0)
+        last = np.maximum(np.isfinite(looked).sum(axis=0) - 1, 0)
+        column = np.arange(len(features))
+        low = looked[(BEYOND_RAIL * last).astype(int), column]
+        high = looked[np.ceil((1 - BEYOND_RAIL) * last).astype(int), column]
+        flat = low == high  # most values are the same: all have to be on the rail
+        low = np.where(flat, np.fmin(looked[0], np.fmin(*values)), low)
+        high = np.where(flat, np.fmax(looked[last, column], np.fmax(*values)), high)
+        with np.errstate(invalid="ignore"):
+            shares = np.where(low < high, (values - low) / (high - low), 0.5 + 0 * values)
+        return np.clip(shares, -MARGIN, 1 + MARGIN)
+
+
+def _standard_deviations(block: FloatArray) -> FloatArray:
+    known = np.isfinite(block)
+    number = np.maximum(known.sum(axis=0), 1)
+    # By the first row: the values of a constant feature become 0 and keep no rounding.
+    values = np.where(known, block - np.where(known[0], block[0], 0.0), 0.0)
+    mean = values.sum(axis=0) / number
+    spread: FloatArray = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / number)
+    return spread
+
+
+def _apart_text(apart: float) -> str:
+    if math.isnan(apart):
+        return "unknown"
+    if apart == 0:
+        return "same"
+    return "<0.1 sd" if apart < 0.05 else f"{apart:.1f} sd"
+
+
+def _place_text(share: float) -> str | None:
+    """Return how far from the left a mark lies in a picture whose width is 100."""
+    start, end = RAIL
+    return None if math.isnan(share) else f"{start + (end - start) * share:.1f}"
 
 
 def _text(value: float) -> str:
@@ -185,43 +326,3 @@ def mask_png(mean: NDArray[np.uint8], best: IntArray) -> bytes:
     strength = np.linspace(1.0, 0.55, len(best))[:, None]
     colours[best] = strength * np.array(MARK) + (1 - strength) * colours[best]
     return png(np.round(colours).astype(np.uint8).reshape(*mean.shape, 3))
-
-
-def curve_path(values: FloatArray, low: float, high: float) -> str:
-    """Return the line through values as the path of an SVG of `CURVE_SIZE`.
-
-    Of a long curve the smallest and the largest value are kept in every place of a pixel's width,
-    so that no peak is lost.
-
-    Examples
-    --------
-    >>> curve_path(np.array([0.0, 1.0]), 0, 1)
-    'M0 232L640 8'
-    """
-    width, height = CURVE_SIZE
-    places, shown = _thinned(np.nan_to_num(values), width)
-    extent = high - low if high > low else 1.0
-    x = curve_places(places, len(values))
-    room = height - 2 * CURVE_MARGIN
-    y = height - CURVE_MARGIN - room * (shown - low) / extent
-    points = (f"{a:.4g} {b:.4g}" for a, b in zip(x, y, strict=True))
-    return "M" + "L".join(points)
-
-
-def curve_places(features: IntArray, n_features: int) -> FloatArray:
-    """Return how far from the left the given features lie."""
-    return CURVE_SIZE[0] * np.asarray(features) / max(n_features - 1, 1)
-
-
-def _thinned(values: FloatArray, most: int) -> tuple[IntArray, FloatArray]:
-    if len(values) <= 2 * most:
-        return np.arange(len(values)), values
-    edges = np.linspace(0, len(values), most + 1).astype(int)
-    places = [
-        place
-        for start, end in pairwise(edges)
-        for place in sorted(
-            {start + int(np.argmin(values[start:end])), start + int(np.argmax(values[start:end]))}
-        )
-    ]
-    return np.array(places), values[places]

@@ -16,6 +16,7 @@ from typing import Any
 import joblib
 import numpy as np
 
+from linkselect.labelling._advice import advice
 from linkselect.pairs import Pairs
 from linkselect.selectors import LinkSelector
 
@@ -65,22 +66,35 @@ def rank(file: Path, links: Any, n_best: int) -> Found:
 
 
 def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
-    """Measure the best features on held-out pairs, and count those that were best before."""
-    from linkselect.evaluation import validate
+    """Measure the best features on held-out pairs, and compare them with those of a check before.
 
+    Who looks after every ten answers finds a ranking that knows nothing better than chance sooner
+    or later: that counts only if it was so in the check before as well.
+    """
     X, _ = _held(file)
-    selector = _fitted(X, links, n_best)
-    stayed = None if before is None else selector.support_ & _fitted(X, before, n_best).support_
-    found = validate(selector, X, pairs=_pairs(links))
+    found = _validated(X, links, n_best)
+    n_kept, was_better = None, False
+    if before is not None:
+        n_kept = int(_fitted(X, before, n_best).support_[[*found.selected]].sum())
+        if found.better_than_chance:
+            was_better = _validated(X, before, n_best).better_than_chance is True
     return {
-        "n_kept": None if stayed is None else int(np.count_nonzero(stayed)),
+        "n_kept": n_kept,
         "n_best": n_best,
-        "estimate": None if found.estimate is None else _measured(found),
+        "advice": advice(n_kept, n_best, is_trusted=was_better),
+        "estimate": None if found.estimate is None else _measured(found, was_better=was_better),
         "reason": found.reason,
     }
 
 
-def _measured(found: Any) -> dict[str, Any]:
+def _validated(X: Any, links: Any, n_best: int) -> Any:
+    from linkselect.evaluation import validate
+
+    # Nothing on the page tells how often features are selected again on resamples.
+    return validate(LinkSelector(n_best), X, pairs=_pairs(links), n_resamples=0)
+
+
+def _measured(found: Any, *, was_better: bool) -> dict[str, Any]:
     value, error = found.estimate.value, found.estimate.standard_error
     return {
         "value": value,
@@ -88,6 +102,7 @@ def _measured(found: Any) -> dict[str, Any]:
         "high": min(1.0, value + 2 * error),
         "chance": found.estimate.chance,
         "better_than_chance": found.better_than_chance,
+        "was_better": was_better,
     }
 
 

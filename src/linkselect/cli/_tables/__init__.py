@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from linkselect.cli._errors import InputError, nearest
+from linkselect.cli._errors import InputError, UsageError, nearest
 from linkselect.cli._tables.metadata import Metadata, metadata_file
 from linkselect.cli._tables.reading import DEFAULT_READING, Reading, TableFile
 from linkselect.cli._tables.table import Table
@@ -96,6 +96,8 @@ def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -
 
 def _read(file: TableFile) -> Table:
     module, function = _reader(file.path).split(":")
+    if file.how.features is not None and module != "picture_table":
+        raise UsageError(f"--features: {file.name} is not a folder of pictures.")
     read: Callable[[TableFile], Table] = getattr(import_module(f"{__name__}.{module}"), function)
     with file.within_limit():
         return read(file)
@@ -105,7 +107,7 @@ def _reader(path: Path) -> str:
     if not path.exists():
         raise InputError(_not_found(path))
     if path.is_dir():
-        return "parts:read_whole"
+        return _folder_reader(path)
     if not path.is_file():
         raise InputError(f"{path} is not a regular file. Save the table to a file first.")
     if path.stat().st_size == 0:
@@ -118,6 +120,16 @@ def _reader(path: Path) -> str:
             f"Known are {', '.join(_READERS)}, and .csv.gz."
         )
     return _READERS[kind]
+
+
+def _folder_reader(path: Path) -> str:
+    from linkselect.cli._tables.picture_table import is_picture_folder, is_table_folder
+
+    if is_table_folder(path):
+        return "parts:read_whole"
+    if is_picture_folder(path):
+        return "picture_table:read_pictures"
+    raise InputError(f"{path} is a folder without pictures or Parquet files. Name a table.")
 
 
 def _not_found(path: Path) -> str:

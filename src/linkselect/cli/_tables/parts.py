@@ -138,7 +138,7 @@ def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, in
     path = file.path
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path} is a folder without Parquet files. Name a table.")
+        raise InputError(f"{path}: of folders, only those of Parquet files are read by parts.")
     with arrow_errors(file, "Parquet"):
         for one in files:
             check_footer(one, "Parquet", file)

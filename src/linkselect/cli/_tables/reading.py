@@ -73,6 +73,9 @@ class Reading:
     max_memory
         How much memory the table may take, such as 500MB or 4GB. Otherwise three quarters of
         what is free.
+    features
+        What to measure in a folder of pictures: color, texture, hog (directions of lines) or
+        pixels, with commas between them. Otherwise color,texture,hog.
     """
 
     label: str | None = None
@@ -92,6 +95,9 @@ class Reading:
     no_header: bool = False
     array: Annotated[str | None, Parameter(alias="--sheet")] = None
     max_memory: str | None = None
+    features: str | None = None
+    # Where what was measured in pictures is kept: beside the pairs, by each command itself.
+    picture_store: Annotated[Path | None, Parameter(parse=False)] = None
 
 
 DEFAULT_READING = Reading()

@@ -1,0 +1,188 @@
+"""What the answers amount to: groups, how the best features differ between them, what is near."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from linkselect._arrays import FloatArray, IntArray
+from linkselect._pictures.picture_features import Region
+from linkselect._samples import as_samples
+from linkselect.labelling._shown_samples import ShownSamples
+from linkselect.pairs._links import must_components
+
+# Pairs of rows.
+Links = IntArray | Sequence[tuple[int, int]]
+# What fits on a page that is to be taken in at a glance.
+MOST_GROUPS, MOST_MEMBERS, MOST_OTHERS = 6, 14, 7
+SORTED_BY, N_SORTED, MOST_PLACES = 3, 9, 3
+
+
+class Group(NamedTuple):
+    """Samples that the answers join."""
+
+    members: list[int]
+    """The rows of the first ones."""
+    n_members: int
+    others: list[int]
+    """Rows in no answer that the best features place nearest to this group, nearest first."""
+
+
+class Column(NamedTuple):
+    """One of the best features."""
+
+    name: str
+    share: float
+    """What it and those above it explain together."""
+    means: list[float]
+    """Its mean in each group."""
+    places: list[float]
+    """Where these means lie between the smallest and the largest value of all samples, 0 to 1."""
+    ordered: list[int]
+    """Rows from the smallest to the largest value, in equal steps; only of the first features."""
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What a page shows at the end.
+
+    Attributes
+    ----------
+    groups : list of Group
+        The largest groups of at least two samples.
+    n_groups : int
+        How many such groups there are.
+    alone : list of int
+        Rows in answers that are in no group: the first ones.
+    n_alone : int
+        How many such rows there are.
+    columns : list of Column
+        The best features.
+    """
+
+    groups: list[Group]
+    n_groups: int
+    alone: list[int]
+    n_alone: int
+    columns: list[Column]
+
+
+def find(
+    samples: ShownSamples,
+    X: Any,
+    must: Links,
+    named: Sequence[int],
+    best: IntArray,
+    path: Sequence[float],
+) -> Findings:
+    """Describe groups by the best features.
+
+    Parameters
+    ----------
+    samples : ShownSamples
+        The values as they were given.
+    X : array or CSR matrix
+        The values as they are ranked.
+    must : sequence of (int, int), or array
+        The rows of alike pairs.
+    named : sequence of int
+        The rows in any answer.
+    best : ndarray of int
+        The best features, best first.
+    path : sequence of float
+        What the first features explain together.
+    """
+    every = np.arange(len(samples.ids))
+    joined = groups_of(must)
+    shown = joined[:MOST_GROUPS]
+    scaled = _to_unit(as_samples(X).choose(best).dense().astype(float))
+    others = _nearest(scaled, shown, np.setdiff1d(every, list(named)))
+    groups = [
+        Group(rows[:MOST_MEMBERS].tolist(), len(rows), near.tolist())
+        for rows, near in zip(shown, others, strict=True)
+    ]
+    values = as_samples(samples.X).choose(best).dense().astype(float)
+    columns = [
+        _column(samples.names[feature], share, values[:, place], shown, place < SORTED_BY)
+        for place, (feature, share) in enumerate(zip(best.tolist(), path, strict=False))
+    ]
+    alone = np.setdiff1d(list(named), np.concatenate([*joined, []])).astype(int).tolist()
+    return Findings(groups, len(joined), alone[:MOST_MEMBERS], len(alone), columns)
+
+
+class Part(NamedTuple):
+    """A part of a picture that some of the first features look at."""
+
+    region: Region
+    """Where it is, in per cent."""
+    numbers: str
+    """The numbers of these features, from 1."""
+
+
+class Places(NamedTuple):
+    """Pictures to draw parts over."""
+
+    rows: list[int]
+    parts: list[Part]
+
+
+def places_of(samples: ShownSamples, found: Findings) -> Places | None:
+    """Return the parts that the first features look at, and one picture of each group."""
+    numbers: dict[Region, list[int]] = {}
+    for number, column in enumerate(found.columns[:SORTED_BY], 1):
+        if column.name in samples.regions:
+            numbers.setdefault(samples.regions[column.name], []).append(number)
+    if not numbers:
+        return None
+    parts = [
+        Part(Region(*(round(100 * share, 2) for share in region)), ", ".join(map(str, some)))
+        for region, some in numbers.items()
+    ]
+    rows = [group.members[0] for group in found.groups[:MOST_PLACES]]
+    return Places(rows, parts)
+
+
+def groups_of(must: Links) -> list[IntArray]:
+    """Return the rows that alike pairs join, the largest group first.
+
+    Examples
+    --------
+    >>> groups_of([(7, 2), (4, 5), (5, 9)])
+    [array([4, 5, 9]), array([2, 7])]
+    """
+    rows, places = np.unique(np.reshape(must, (-1, 2)).astype(np.intp), return_inverse=True)
+    codes = must_components(places.reshape(-1, 2), len(rows))
+    found = [rows[codes == code] for code in range(len(rows)) if (codes == code).any()]
+    return sorted(found, key=lambda group: (-len(group), group[0]))
+
+
+def _to_unit(values: FloatArray) -> FloatArray:
+    """Scale each column to [0, 1]."""
+    low, high = values.min(axis=0), values.max(axis=0)
+    return (values - low) / np.where(high > low, high - low, 1.0)
+
+
+def _nearest(values: FloatArray, groups: list[IntArray], free: IntArray) -> list[IntArray]:
+    """Give each free row to the group whose mean is nearest; return the nearest ones of each."""
+    if not groups:
+        return []
+    means = np.array([values[rows].mean(axis=0) for rows in groups])
+    squares = np.array([((values[free] - mean) ** 2).sum(axis=1) for mean in means])
+    own, distance = squares.argmin(axis=0), squares.min(axis=0)
+    order = np.argsort(distance, kind="stable")
+    return [free[order[own[order] == code]][:MOST_OTHERS] for code in range(len(groups))]
+
+
+def _column(
+    name: str, share: float, values: FloatArray, groups: list[IntArray], is_sorted: bool
+) -> Column:
+    known = np.flatnonzero(~np.isnan(values))
+    low, high = (values[known].min(), values[known].max()) if len(known) else (0.0, 0.0)
+    of_groups = [values[rows][~np.isnan(values[rows])] for rows in groups]
+    means = [float(some.mean()) if len(some) else np.nan for some in of_groups]
+    places = [float((mean - low) / ((high - low) or 1.0)) for mean in means]
+    ordered = known[np.argsort(values[known], kind="stable")]
+    steps = np.linspace(0, len(ordered) - 1, min(N_SORTED, len(ordered))).round().astype(int)
+    rows = ordered[steps].tolist() if is_sorted else []
+    return Column(name, share, means, places, rows)

@@ -1,0 +1,84 @@
+"""A folder of pictures where a table is expected."""
+
+import csv
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from linkselect import Pairs
+from linkselect.cli import run
+from tests.helpers.made_pictures import make_pictures
+
+
+@pytest.fixture
+def photos(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return make_pictures(tmp_path / "photos", 30)
+
+
+def test_the_table_of_a_folder(photos, tmp_path, capsys):
+    assert run(["features", "photos", "--out", "table.csv"]) == 0
+    assert "30 pictures x 99 features written to table.csv." in capsys.readouterr().out
+    with (tmp_path / "table.csv").open(newline="") as file:
+        header, *rows = csv.reader(file)
+    assert header[:2] == ["picture", "brightness, upper left"]
+    assert [row[0] for row in rows] == sorted(photos)
+    assert max(len(cell) for row in rows for cell in row[1:]) <= 8  # 25.9 and not 25.899999618
+    assert run(["features", "photos", "--out", "t.parquet", "--features", "pixels, color"]) == 0
+    assert "30 pictures x 292 features" in capsys.readouterr().out
+
+
+def test_ranking_a_folder_is_ranking_its_table(photos, tmp_path):
+    names = sorted(photos)
+    pairs = Pairs.from_labels([photos[one] for one in names], n_must=6, n_cannot=6, random_state=0)
+    named = [[(names[a], names[b]) for a, b in some] for some in (pairs.must, pairs.cannot)]
+    Pairs(*named).to_csv("pairs.csv")
+    plain = ["--pairs", "pairs.csv", "--no-validate", "--quiet"]
+    assert run(["features", "photos", "--out", "table.csv"]) == 0
+    assert run(["rank", "photos", *plain, "--out", "a.json"]) == 0
+    assert run(["rank", "table.csv", "--id-column", "picture", *plain, "--out", "b.json"]) == 0
+    found, expected = (json.loads((tmp_path / name).read_text()) for name in ("a.json", "b.json"))
+    assert found["ranking"]["feature"] == expected["ranking"]["feature"]
+    np.testing.assert_allclose(found["ranking"]["score"], expected["ranking"]["score"])
+    assert not list(tmp_path.glob("*.sqlite"))
+
+
+def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
+    for name, kind in photos.items():
+        (tmp_path / "sorted" / kind).mkdir(parents=True, exist_ok=True)
+        (tmp_path / "photos" / name).rename(tmp_path / "sorted" / kind / name.replace("/", "-"))
+    assert run(["rank", "sorted", "--label", "folder", "--n-features", "2", "--out", "a.csv"]) == 0
+    with (tmp_path / "a.csv").open(newline="") as file:
+        best = [row["feature"] for row in csv.DictReader(file)][:2]
+    assert {name.partition(", ")[2] for name in best} == {"upper left", "lower right"}
+    assert run(["rank", "sorted", "--label", "kind", "--no-validate"]) == 1
+    assert "sorted has no column 'kind' (--label)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["features", "nowhere", "--out", "a.csv"], 1, "nowhere is not a folder of pictures."),
+        (["features", "empty", "--out", "a.csv"], 1, "empty is not a folder of pictures."),
+        (["rank", "empty"], 1, "empty is a folder without pictures or Parquet files."),
+        (["ask", "empty", "--no-browser"], 1, "empty is a folder without pictures"),
+        (["rank", "photos", "--features", "sift"], 2, "Choose among color, texture, hog, pixels"),
+        (["rank", "a.csv", "--features", "hog"], 2, "a.csv is not a folder of pictures"),
+        (["rank", "photos", "--transpose"], 2, "each picture is one row"),
+        (["rank", "photos", "--by-parts"], 1, "only those of Parquet files are read by parts"),
+        (["features", "photos", "--out", "a.png"], 2, "choose .csv, .tsv, .json"),
+    ],
+)
+def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    assert run(arguments) == code
+    assert said in capsys.readouterr().err
+
+
+def test_the_extra_is_named_where_it_is_missing(photos, capsys, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skimage", None)
+    assert run(["rank", "photos"]) == 1
+    assert "pip install 'linkselect[pictures]'" in capsys.readouterr().err

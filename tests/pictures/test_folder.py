@@ -1,0 +1,136 @@
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from PIL import Image
+from tests.helpers.made_pictures import made_picture, make_pictures
+
+from linkselect._pictures import find_pictures, named_features, read_folder, thumbnail_of
+from linkselect._pictures.picture_features import SIDE, measure
+
+
+@pytest.fixture
+def photos(tmp_path):
+    folder = tmp_path / "photos"
+    make_pictures(folder, 12)
+    return folder
+
+
+def counted(progress):
+    return lambda done, total, doing: progress.append((done, total))
+
+
+def test_pictures_of_all_endings_and_subfolders(photos):
+    made_picture("plain", np.random.default_rng(0)).save(photos / "LAST.Jpeg")
+    (photos / ".hidden.png").write_bytes(b"")
+    (photos / ".thumbs").mkdir()
+    (photos / ".thumbs" / "a.png").write_bytes(b"")
+    (photos / "notes.txt").write_text("no picture")
+    (photos / "a.HEIC").write_bytes(b"not known to Pillow")
+    (photos / "above").symlink_to(photos.parent)
+    (photos.parent / "outside.png").write_bytes(b"")
+    (photos / "outside.png").symlink_to("../outside.png")
+    found, others = find_pictures(photos)
+    assert len(found) == 13
+    assert found[0] == "LAST.Jpeg"
+    assert "more of them/photo 004.png" in found
+    assert others == ["a.HEIC", "notes.txt", "outside.png"]
+
+
+def test_a_name_that_is_no_text_is_left_out(photos):
+    (photos / "photo 000.png").rename(photos / os.fsdecode(b"\xff\n.png"))
+    found = read_folder(photos)
+    assert len(found.ids) == 11
+    assert len(found.others) == 1
+
+
+def test_what_is_measured_is_that_of_the_picture(photos):
+    found = read_folder(photos, ("color", "hog"))
+    assert found.names == tuple(one.name for one in named_features(("color", "hog")))
+    assert found.X.shape == (12, 72)
+    row = found.ids.index("photo 000.png")
+    picture = Image.open(photos / "photo 000.png").convert("RGB")
+    pixels = np.asarray(picture.resize((SIDE, SIDE), Image.Resampling.BOX)) / 255
+    expected = dict(zip((one.name for one in named_features()), measure(pixels), strict=True))
+    np.testing.assert_allclose(
+        found.X[row], [expected[name] for name in found.names], rtol=1e-6, atol=1e-4
+    )
+
+
+def test_the_next_start_measures_only_what_is_new(photos, tmp_path):
+    store = tmp_path / "pairs.pictures.sqlite"
+    steps = []
+    first = read_folder(photos, store=store, progress=counted(steps))
+    assert steps
+    assert steps[0] == (0, 12)
+    steps.clear()
+    again = read_folder(photos, store=store, progress=counted(steps))
+    assert not steps
+    np.testing.assert_array_equal(first.X, again.X)
+    assert read_folder(photos, ("pixels",), store, counted(steps)).X.shape == (12, 256)
+    assert not steps  # all families are kept
+
+    made_picture("sun", np.random.default_rng(5)).save(photos / "photo 000.png")
+    (photos / "photo 001.JPG").unlink()
+    (photos / "photo 002.webp").write_bytes(b"broken meanwhile")
+    changed = read_folder(photos, store=store, progress=counted(steps))
+    assert steps == [(0, 2)]
+    assert changed.ids == tuple(name for name in first.ids if name[-7:-4] not in ("001", "02."))
+    assert list(changed.left_out) == ["photo 002.webp"]
+    assert thumbnail_of(store, "photo 001.JPG") is None
+    assert thumbnail_of(store, "photo 000.png")[:2] == b"\xff\xd8"
+    assert thumbnail_of(tmp_path / "moved away", "photo 000.png") is None
+
+
+def test_notes_name_what_is_left_out(photos):
+    for number in range(7):
+        (photos / f"broken {number}.png").write_bytes(b"no picture")
+    (photos / "a.txt").write_text("")
+    notes = read_folder(photos).notes
+    assert notes[0] == "broken 0.png is left out: it is not a picture that can be read."
+    assert "2 more files are left out." in notes
+    assert "1 file of other kinds left out (a.txt)" in notes[-1]
+
+
+def test_without_pictures(tmp_path):
+    with pytest.raises(ValueError, match=r"has no pictures\. Pictures end in \.png"):
+        read_folder(tmp_path)
+    (tmp_path / "a.png").write_bytes(b"no picture")
+    with pytest.raises(ValueError, match=r"No picture can be used: a\.png is not"):
+        read_folder(tmp_path)
+
+
+def test_a_file_of_something_else_is_left_alone(photos, tmp_path):
+    store = tmp_path / "pairs.pictures.sqlite"
+    store.write_text("my diary, which is longer than a hundred bytes" * 9)
+    with pytest.raises(ValueError, match="Move it away"):
+        read_folder(photos, store=store)
+    assert store.read_text().startswith("my diary")
+
+
+@pytest.mark.slow
+def test_a_start_that_was_killed_goes_on(tmp_path):
+    """What was measured before a kill is kept."""
+    folder, store = tmp_path / "photos", tmp_path / "pairs.pictures.sqlite"
+    make_pictures(folder, 100)
+    code = (
+        "import sys, pathlib, time\n"
+        "from linkselect._pictures import read_folder\n"
+        "def slowly(done, total, doing):\n"
+        "    print(done, flush=True); time.sleep(0.2)\n"
+        "read_folder(pathlib.Path(sys.argv[1]), store=pathlib.Path(sys.argv[2]), progress=slowly)\n"
+    )
+    command = [sys.executable, "-c", code, str(folder), str(store)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    while int(process.stdout.readline()) < 64:
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    steps = []
+    found = read_folder(folder, store=store, progress=counted(steps))
+    assert len(found.ids) == 100
+    assert steps[0][1] <= 100 - 32
