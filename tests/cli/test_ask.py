@@ -300,7 +300,8 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_from_the_start_to_ctrl_c(tmp_path):
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_from_the_start_to_ctrl_c_or_a_closed_terminal(tmp_path, sign):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
     # The address must come at once, also if Python holds back what goes into a pipe.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
@@ -318,7 +319,7 @@ def test_from_the_start_to_ctrl_c(tmp_path):
     with client_of(address) as client:
         a, b = asked(client.get("").text)
         client.post("answer", data={"a": a, "b": b, "answer": "different"})
-    process.send_signal(signal.SIGINT)
+    process.send_signal(sign)
     said, error = process.communicate()
     timer.cancel()
     assert process.returncode == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import signal
 import sys
+import threading
 import webbrowser
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -160,6 +162,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         raise
     # From the start on: who presses Ctrl-C as soon as the address is there ends it, too.
     try:
+        _end_by_signals()
         server.start()
         say(f"Open {server.address}")
         say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
@@ -177,6 +180,13 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     if labelling.file.out.exists():
         where = f"The pairs are in {labelling.file.out}; the same command goes on."
     say(f"\n{given}. {labelling.trouble or where}")
+
+
+def _end_by_signals() -> None:
+    """Let a terminal that is closed, and a program that ends this one, do as Ctrl-C does."""
+    for name in ("SIGTERM", "SIGHUP"):
+        if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
+            signal.signal(getattr(signal, name), signal.default_int_handler)
 
 
 def _data(

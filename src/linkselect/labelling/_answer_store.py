@@ -1,11 +1,13 @@
 """Answers on disk: one SQLite file per labelling, and beside it the pairs as CSV.
 
-Every answer is in the SQLite file before it is confirmed. The CSV file follows in pauses, so that
-an answer costs the same however many there are.
+Every answer is on the disk, in SQLite's log, before it is confirmed. In pauses the SQLite file
+takes it over, so that it has everything wherever it is moved, and the CSV file is written: an
+answer costs the same however many there are.
 """
 
 import hashlib
 import json
+import os
 import sqlite3
 import time
 from contextlib import closing, suppress
@@ -90,13 +92,13 @@ class AnswerFile:
         self._exported: tuple[int, int] | None = None
 
     def _begin_anew(self) -> None:
-        self._connection.close()
+        self._let_go()
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self._begin()
 
     def _watch(self, digest: str | None) -> None:
         self._digest = digest  # of the CSV file
-        self._answers = WatchedFile(self.path, self._is_reopened)
+        self._answers = WatchedFile(self.path, self._is_reopened, self._log)
         self._csv = WatchedFile(self.out, lambda: _digest(self.out.read_bytes()) == self._digest)
 
     def _check_no_pairs(self, why: str) -> None:
@@ -145,7 +147,6 @@ class AnswerFile:
 
     def _upgrade(self, state: dict[str, Any]) -> None:
         """Give each line of a file of format 1 what its state says: whether it is adaptive."""
-        self._connection.execute("PRAGMA journal_mode = DELETE")
         chosen = state.pop("adaptive", None)
         rows = self._connection.execute("SELECT place, given, a, b FROM answer").fetchall()
         if chosen is None:  # written when no question was drawn, except by the strategy random
@@ -241,20 +242,41 @@ class AnswerFile:
         self._answers.note()
 
     def _is_reopened(self) -> bool:
-        """Open what is in the place of our file, if it holds our answers."""
-        self._connection.close()
+        """Open what is in the place of our file, if it holds the first of our answers or all."""
+        self._let_go()
         try:
             # First without a lock and a trace: it may be the file of something else.
-            address = f"{self.path.absolute().as_uri()}?mode=ro"
+            address = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             with closing(sqlite3.connect(address, uri=True)) as looking:
                 sql = "SELECT name FROM sqlite_master" if self._is_new else LINES
-                is_same = looking.execute(sql).fetchall() == self._lines
-            if not is_same:
+                found = looking.execute(sql).fetchall()
+            if found != self._lines[: len(found)]:
                 return False
             self._connection = _connect(self.path)
         except (sqlite3.Error, GuidedError, OSError):
             return False
+        if len(found) < len(self._lines):  # the others are stored again with the next answer
+            self._lines, self._stored = found, None
         return True
+
+    def _let_go(self) -> None:
+        """Close the file without a trace in what may have taken its place."""
+        with suppress(sqlite3.Error, OSError):
+            if self._answers.is_in_place():
+                # Closing would write the log over what may be something else by now. All answers
+                # are in memory.
+                os.truncate(self._log, 0)
+            else:  # moved or deleted: wherever it is, it is to have all answers
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._connection.close()
+        with suppress(OSError):
+            if self._log.stat().st_size == 0:
+                self._log.unlink()
+
+    @property
+    def _log(self) -> Path:
+        """Where SQLite keeps what the file has not taken over yet."""
+        return self.path.with_name(f"{self.path.name}-wal")
 
     # -- the pairs as CSV --------------------------------------------------------------------------
 
@@ -266,6 +288,8 @@ class AnswerFile:
         if self._answers.condition() == self._csv.condition() == "ours":
             self._store(queries)
             if not self._is_new and self._exported != mark_of(queries):
+                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self._answers.note()
                 self._write_csv(queries)
 
     def _write_csv(self, queries: PairQueries) -> None:
@@ -332,7 +356,7 @@ class AnswerFile:
             ]
         try:
             self._write_csv(queries)
-        except OSError as error:
+        except (sqlite3.DatabaseError, OSError) as error:
             return [
                 f"{self.out} could not be written: {_reason(error)}. All answers are in "
                 f"{self.path}; the next start writes the pairs."
@@ -345,12 +369,6 @@ class AnswerFile:
         if self._answers.condition() == "ours":
             with suppress(sqlite3.Error):
                 is_empty = self._is_empty()
-                if is_empty or not self._is_new:
-                    # SQLite takes away the journal that a killed process left only on the way from
-                    # one mode to another.
-                    for mode in ("locking_mode = NORMAL", "journal_mode = PERSIST"):
-                        self._connection.execute(f"PRAGMA {mode}")
-                    self._connection.execute("PRAGMA journal_mode = DELETE")
         self._connection.close()
         if is_empty:
             self.path.unlink(missing_ok=True)
@@ -399,9 +417,9 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection = sqlite3.connect(
             path, isolation_level="IMMEDIATE", check_same_thread=False, timeout=1
         )
-        # No other process may write; the lock ends with this one, however it ends. The journal is
-        # that of SQLite's default: the file alone holds all answers, wherever it is moved.
+        # No other process may write; the lock ends with this one, however it ends.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+        connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN EXCLUSIVE")
         connection.execute("COMMIT")

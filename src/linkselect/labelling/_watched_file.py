@@ -3,7 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-UNKNOWN = (-1, -1, -1)  # as no file looks
+Look = tuple[int, ...]
+UNKNOWN: Look = (-1,)  # as no file looks
 
 
 class WatchedFile:
@@ -15,6 +16,8 @@ class WatchedFile:
         The file.
     holds_ours : callable
         Tells whether the file holds what we wrote.
+    beside : Path, optional
+        Another file that must stay where it is, whatever it holds.
 
     Attributes
     ----------
@@ -22,20 +25,28 @@ class WatchedFile:
         Whether the person knows that the file is gone or was changed.
     """
 
-    def __init__(self, path: Path, holds_ours: Callable[[], bool]) -> None:
+    def __init__(
+        self, path: Path, holds_ours: Callable[[], bool], beside: Path | None = None
+    ) -> None:
         self.path = path
         self.is_told = False
         self._holds_ours = holds_ours
-        self._left = _look(path)
+        self._beside = beside
+        self._left = self._look()
 
     def note(self) -> None:
         """Keep how the file looks as we left it."""
-        self._left = _look(self.path)
+        self._left = self._look()
         self.is_told = False
+
+    def is_in_place(self) -> bool:
+        """Tell whether the file is still the same one, whatever it holds."""
+        now = self._look()
+        return now is not None and self._left is not None and now[0] == self._left[0]
 
     def condition(self) -> str:
         """Return "ours", "gone" or "changed"."""
-        now = _look(self.path)
+        now = self._look()
         if now == self._left:
             self.is_told = False
             return "ours"
@@ -68,11 +79,13 @@ class WatchedFile:
             "away, it is written anew, with all earlier answers."
         )
 
-
-def _look(path: Path) -> tuple[int, int, int] | None:
-    """Return what changes with a file; None if there is none."""
-    try:
-        found = path.stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_size, found.st_mtime_ns
+    def _look(self) -> Look | None:
+        """Return what changes with the file; None if there is none."""
+        try:
+            found = self.path.stat()
+        except OSError:
+            return None
+        beside = 0
+        if self._beside is not None and self._beside.exists():
+            beside = self._beside.stat().st_ino
+        return found.st_ino, found.st_size, found.st_mtime_ns, beside

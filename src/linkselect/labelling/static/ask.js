@@ -146,7 +146,11 @@
         if (isNew) waiting.replaceChildren(...document.adoptNode(part.body).childNodes);
         if (checked() !== before) said.textContent = checked();
         if (response.headers.get("x-busy") !== "yes") delete waiting.dataset.again;
-      } else if (response.headers.get("x-busy") !== "yes") take(text, response.url);
+      } else {
+        // The report comes before the last check does.
+        const isNew = text.includes('id="open-report"') && !document.getElementById("open-report");
+        if (isNew || response.headers.get("x-busy") !== "yes") take(text, response.url);
+      }
       complain("");
     } catch {
       complain(LOST);
