@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sys
 
 import numpy as np
 import pytest
@@ -64,6 +65,7 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
         (["rank", "empty"], 1, "empty is a folder without pictures or Parquet files."),
         (["ask", "empty", "--no-browser"], 1, "empty is a folder without pictures"),
         (["rank", "photos", "--features", "sift"], 2, "Choose among color, texture, hog, pixels"),
+        (["rank", "a.csv", "--features", "hog"], 2, "a.csv is not a folder of pictures"),
         (["rank", "photos", "--transpose"], 2, "each picture is one row"),
         (["rank", "photos", "--by-parts"], 1, "only those of Parquet files are read by parts"),
         (["features", "photos", "--out", "a.png"], 2, "choose .csv, .tsv, .json"),
@@ -71,11 +73,12 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
 )
 def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
     (tmp_path / "empty").mkdir()
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
     assert run(arguments) == code
     assert said in capsys.readouterr().err
 
 
 def test_the_extra_is_named_where_it_is_missing(photos, capsys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "skimage", None)
+    monkeypatch.setitem(sys.modules, "skimage", None)
     assert run(["rank", "photos"]) == 1
     assert "pip install 'linkselect[pictures]'" in capsys.readouterr().err

@@ -13,7 +13,7 @@ import numpy as np
 
 from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError, first_few, many
-from linkselect._pictures.opening import ENDINGS, SMALL, NoPictureError, as_jpeg, opened
+from linkselect._pictures.decoding import ENDINGS, SMALL, NoPictureError, as_jpeg, opened
 from linkselect._pictures.picture_features import (
     DEFAULT_FAMILIES,
     DIGITS,

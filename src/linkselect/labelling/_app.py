@@ -17,7 +17,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from linkselect._display import number_text
-from linkselect._pictures import opening, thumbnail_of
+from linkselect._pictures import decoding, thumbnail_of
 from linkselect.asking import Answer, Contradiction
 from linkselect.asking._answers import ANSWERS
 from linkselect.labelling._answer_store import NotStoredError
@@ -355,8 +355,8 @@ class Site:
         """Send the picture of a sample, by its number; there is no way to name a file."""
         try:
             file = (self.labelling.samples.pictures or {})[request.path_params["row"]]
-            content, kind = opening.shown(file)
-        except (KeyError, OSError, ImportError, opening.NoPictureError) as error:
+            content, kind = decoding.shown(file)
+        except (KeyError, OSError, ImportError, decoding.NoPictureError) as error:
             raise HTTPException(404) from error  # moved away or changed since the start
         return Response(content, media_type=kind)
 

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 from pathlib import Path
 
 from linkselect._messages import GuidedValueError
-from linkselect._pictures.opening import DRAWN
+from linkselect._pictures.decoding import DRAWN
 
 
 def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]:

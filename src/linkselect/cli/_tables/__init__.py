@@ -9,7 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
-from linkselect.cli._errors import InputError, nearest
+from linkselect.cli._errors import InputError, UsageError, nearest
 from linkselect.cli._tables.metadata import Metadata, metadata_file
 from linkselect.cli._tables.reading import DEFAULT_READING, Reading, TableFile
 from linkselect.cli._tables.table import Table
@@ -96,6 +96,8 @@ def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -
 
 def _read(file: TableFile) -> Table:
     module, function = _reader(file.path).split(":")
+    if file.how.features is not None and module != "picture_table":
+        raise UsageError(f"--features: {file.name} is not a folder of pictures.")
     read: Callable[[TableFile], Table] = getattr(import_module(f"{__name__}.{module}"), function)
     with file.within_limit():
         return read(file)

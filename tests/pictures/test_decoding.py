@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from linkselect._pictures.opening import LARGE, MOST_BYTES, NoPictureError, opened, shown
+from linkselect._pictures.decoding import LARGE, MOST_BYTES, NoPictureError, opened, shown
 
 rng = np.random.default_rng(0)
 COLOURS = Image.fromarray(rng.integers(0, 255, (60, 40, 3), dtype=np.uint8))
