@@ -101,3 +101,49 @@ def test_differences_are_expected_as_the_model_says(module):
     np.testing.assert_allclose(
         posterior.as_before(queries._all.known, link), posterior.gaps_of(fewer._all.known, link)
     )
+
+
+def course(gains, stayed=1.0, alike=3, n_answers=10):
+    """Return states after every ten answers, whose accuracies grow as they say."""
+    reached = 50.0 + np.cumsum(gains)
+    same = {"best": [1.0] * 3, "many": [1.0] * 3, "stayed": stayed, "auc": None, "p": None}
+    return [
+        {"answers": [alike, n_answers * place - alike, 0], "accuracy": [value, value], **same}
+        for place, value in enumerate(reached, start=1)
+    ]
+
+
+def test_states_are_those_that_the_page_can_compare(module):
+    states = module("asking_advice").states
+    units = {("course", "khan", 0, "always right"): course([0, 1, 2, 4, 8])}
+    found = states(units, ("khan",))
+    assert [(one.known["answers"], one.gain) for one in found] == [(20, 6.0), (30, 12.0)]
+    assert states(units, ("sonar",)) == []
+    without = {("course", "khan", 0, "always right"): course([0, 1, 2, 4, 8], alike=0)}
+    assert states(without, ("khan",)) == [], "nothing was ranked ten answers ago"
+    ended = {("course", "khan", 0, "always right"): course([0, 1, 2, 4, 8], n_answers=9)}
+    assert states(ended, ("khan",)) == [], "no question was left"
+
+
+def test_advice_counts_runs_by_what_stayed(module):
+    tables = module("asking_advice")
+    units = {}
+    for draw in range(10):
+        units["course", "khan", draw, "always right"] = course([0, 0, 0, 5.0], stayed=0.3)
+        units["course", "sonar", draw, "always right"] = course([0, 0, 0, draw / 4], stayed=0.9)
+        units["course", "su", draw, "always right"] = course([0, 0, 0, -3.0], stayed=0.4)
+    most, some, least = tables.advice_table(units, ("khan", "sonar", "su"))[2:]
+    assert most.startswith("| 70 % or more | 10 | +1.1 [+1.1, +1.1] | 50 % [50, 50] | 10 % | 0 % |")
+    assert some == "| 40 % or more | 10 | -3.0 [-3.0, -3.0] | 0 % [0, 0] | 0 % | 100 % |"
+    assert least == "| less | 10 | +5.0 [+5.0, +5.0] | 100 % [100, 100] | 100 % | 0 % |"
+    share, better = tables.forecast(tables.states(units, ("khan", "sonar")), "answers")
+    assert share == pytest.approx(0.0)
+    assert len(better) == 2
+
+
+def test_noise_counts_single_results_and_two_in_a_row(module):
+    noise_table = module("asking_advice").noise_table
+    p_values = ([0.5, None, 0.025, 0.5], [0.5, 0.02, 0.01, 0.5], [None] * 4, [0.3] * 4)
+    units = {("noise", seed, 2, "grow"): found for seed, found in enumerate(p_values)}
+    (row,) = noise_table(units)[2:]
+    assert row == "| grow | 4 | 2.8 | 27.3 % | 50.0 ± 35.4 % | 25.0 ± 25.0 % |"

@@ -47,7 +47,8 @@ def test_its_numbers_are_those_of_the_table():
     for state, row in zip(STATES, rows, strict=True):
         assert row[0] == (f"{100 * state.least:.0f} % or more" if state.least else "less")
         assert int(row[3].split()[0]) == state.gained
+        assert int(row[5].split()[0]) == state.lost
         said = advice(int(10 * state.least), 10, is_trusted=True)
-        assert said.endswith(f"than one point of accuracy in {state.gained} of 100 runs.")
+        assert f" in {state.gained} of 100 runs and lost more than one in {state.lost}." in said
     assert f"{N_SETS} data sets" in page
     assert f"{MOST_ANSWERS} answers" in page

@@ -80,7 +80,7 @@ class PairQueries:
     >>> queries.pairs  # the fifth and the tenth question were drawn at random
     Pairs(must=5, cannot=5, adaptive=8)
     >>> LinkSelector(2).fit(X, pairs=queries.pairs).order_
-    array([3, 2, 0, 1])
+    array([3, 1, 2, 0])
     """
 
     _all: Conclusions
