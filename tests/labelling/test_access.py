@@ -25,7 +25,7 @@ def labelling():
 @pytest.fixture
 def call(labelling):
     """Send a request to the application behind its guard, without a network."""
-    app = Guard(make_app(labelling, "samples"), TOKEN, PORT)
+    app = Guard(make_app(labelling, "samples"), TOKEN, PORT, again=AGAIN)
 
     async def send(method, path, **options):
         transport = httpx.ASGITransport(app, raise_app_exceptions=True)
@@ -35,8 +35,22 @@ def call(labelling):
     return lambda *arguments, **options: asyncio.run(send(*arguments, **options))
 
 
+AGAIN = "Start <it> again."
+
+
 def nothing_in(response):
     return response.content == b"" and response.status_code >= 400
+
+
+def is_lost(response):
+    """Tell whether a response is the page that says where to go, and tells nothing else."""
+    headers = response.headers
+    assert (response.status_code, headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert "Start &lt;it&gt; again." in response.text
+    assert "earlier start" in response.text
+    assert TOKEN not in response.text
+    assert "default-src 'none'" in headers["content-security-policy"]
+    return response
 
 
 def test_tokens_differ_and_are_long():
@@ -52,12 +66,22 @@ def test_with_the_token_there_is_a_page(call):
 
 @pytest.mark.parametrize("path", ["/", "/wrong/", f"/{TOKEN}x/", "//", f"/{TOKEN[:-1]}/", "/é/"])
 @pytest.mark.parametrize("rest", ["", "answers", "ask.js", "pixels/0"])
-def test_without_the_token_there_is_nothing(call, path, rest):
-    assert nothing_in(call("GET", path + rest))
+def test_without_the_token_there_is_only_where_to_go(call, labelling, path, rest):
+    lost = is_lost(call("GET", path + rest))
+    other = is_lost(call("POST", "/another/answer", headers={"origin": HOME}, data=ANSWER))
+    assert lost.content == other.content
+    assert lost.headers == other.headers
+    assert labelling.queries.history == ()
 
 
 def test_the_address_needs_its_slash(call):
-    assert nothing_in(call("GET", f"/{TOKEN}"))
+    lost = is_lost(call("GET", f"/{TOKEN}"))
+    assert (lost.content, lost.headers) == (call("GET", "/x").content, call("GET", "/x").headers)
+
+
+def test_another_host_is_not_even_told_where_to_go(call):
+    headers = {"host": f"example.org:{PORT}"}
+    assert nothing_in(call("GET", "/wrong/", headers=headers))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +169,7 @@ def test_a_websocket_is_closed(labelling):
 
 
 def test_a_ticket_leads_to_the_page_once(labelling):
-    app = Guard(make_app(labelling, "samples"), TOKEN, PORT)
+    app = Guard(make_app(labelling, "samples"), TOKEN, PORT, again=AGAIN)
     path = app.ticket()
     assert TOKEN not in path
 
@@ -158,4 +182,4 @@ def test_a_ticket_leads_to_the_page_once(labelling):
     response = asyncio.run(get())
     assert (response.status_code, response.headers["location"]) == (303, f"/{TOKEN}/")
     assert response.headers["cache-control"] == "no-store"
-    assert nothing_in(asyncio.run(get()))
+    is_lost(asyncio.run(get()))

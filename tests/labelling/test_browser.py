@@ -292,6 +292,48 @@ def test_it_goes_on_after_the_end(opened, tmp_path):
     assert asked(page) == question
 
 
+def test_a_page_of_an_earlier_start_says_where_to_go(chromium, tmp_path):
+    out = tmp_path / "pairs.csv"
+    old = served(begun(out))
+    page = chromium.new_page(viewport=DESK)
+    page.goto(old.address)
+    old.close()
+    new = served(begun(out), port=old.port)
+    try:
+        page.keyboard.press("a")
+        page.wait_for_selector("#alarm:not([hidden])")
+        assert "belongs to an earlier start" in page.locator("#alarm").inner_text()
+        page.reload()
+        expect(page.locator("h1")).to_have_text("Nothing is at this address")
+        assert new.labelling.queries.history == ()
+        page.close()
+    finally:
+        new.close()
+
+
+def test_a_file_that_was_moved_refuses_the_answer_until_it_is_back(chromium, tmp_path):
+    server = served(begun(tmp_path / "pairs.csv"))
+    store, away = tmp_path / "pairs.linkselect.sqlite", tmp_path / "away"
+    try:
+        page = chromium.new_page(viewport=DESK)
+        page.goto(server.address)
+        answer_some(page, 2)
+        store.rename(away)
+        rows = asked(page)
+        page.keyboard.press("d")
+        expect(page.locator("h1")).to_have_text("The answer was not saved")
+        expect(page.locator(".trouble")).to_contain_text("was moved or deleted")
+        away.rename(store)
+        page.get_by_role("link", name="Back to the question").click()
+        page.wait_for_selector("form.buttons")
+        assert asked(page) == rows
+        answer_some(page, 1)
+        assert len(server.labelling.queries.history) == 3
+        page.close()
+    finally:
+        server.close()
+
+
 def test_two_windows_ask_different_questions(opened):
     one, server = opened()
     wait_until_asked(one, lambda pair: server.labelling._shown)

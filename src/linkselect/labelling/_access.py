@@ -1,5 +1,6 @@
 """Access to the page: only for requests from this machine that have the secret link."""
 
+import html
 import secrets
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,6 +20,18 @@ HEADERS = {
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
+# The same for every address without the token, so that it tells nothing about the right one.
+LOST = """<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Not the address of the page · linkselect</title>
+<h1>Nothing is at this address</h1>
+<p>It belongs to an earlier start of the page, or its end is missing: the whole address ends with a
+slash.</p>
+<p>{again}</p>
+"""
 
 
 def new_token() -> str:
@@ -42,13 +55,18 @@ class Guard:
         The port of the server; the names of the host are 127.0.0.1 and localhost.
     framed_by : str
         Which pages may show ours in a frame, as Content-Security-Policy has it.
+    again : str
+        How to come back to the page from an address that is not its own any more.
     """
 
-    def __init__(self, app: ASGIApp, token: str, port: int, framed_by: str = "'self'") -> None:
+    def __init__(
+        self, app: ASGIApp, token: str, port: int, framed_by: str = "'self'", again: str = ""
+    ) -> None:
         self.app = app
         self.token = token
         self.hosts = {f"{name}:{port}" for name in ("127.0.0.1", "localhost")}
         self.framed_by = framed_by
+        self._lost = LOST.format(again=html.escape(again))
         self._tickets: set[str] = set()
 
     def ticket(self) -> str:
@@ -69,7 +87,7 @@ class Guard:
         return bool(found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it without saying why."""
+        """Answer a request, or refuse it; say why only to who has an address that is lost."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -82,9 +100,13 @@ class Guard:
             return
         given, slash, rest = scope["path"].removeprefix("/").partition("/")
         status = self._refusal(scope, given)
-        if status or not slash:
+        if status in (0, 404) and (status or not slash):
             # Without the slash at the end, addresses on the page would lack the token.
-            await Response(None, status or 404, HEADERS, "text/plain")(scope, receive, send)
+            page = Response(self._lost, 404, media_type="text/html")
+            await page(scope, receive, self._with_headers(send))
+            return
+        if status:
+            await Response(None, status, HEADERS, "text/plain")(scope, receive, send)
             return
         inner = {**scope, "path": f"/{rest}", "raw_path": None, "root_path": ""}
         await self.app(inner, receive, self._with_headers(send))

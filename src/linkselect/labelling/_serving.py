@@ -1,5 +1,6 @@
 """Run the page on this machine, at a free port, in a thread."""
 
+import os
 import socket
 import threading
 import time
@@ -44,7 +45,8 @@ class Server:
         self.port = int(self._socket.getsockname()[1])
         token = new_token()
         self.address = f"http://{HOST}:{self.port}/{token}/"
-        self._guard = Guard(make_app(labelling, source), token, self.port, framed_by)
+        app, again = make_app(labelling, source), labelling.place.again
+        self._guard = Guard(app, token, self.port, framed_by, again)
         config = uvicorn.Config(
             self._guard,
             log_config=None,
@@ -97,10 +99,16 @@ class Server:
 
 
 def _bound(port: int) -> socket.socket:
-    """Bind to this machine only."""
+    """Bind to this machine only, and take connections."""
+    # With its protocol named, asyncio sends what it has at once: small answers else wait 40 ms.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    if os.name == "posix":
+        # Else the system keeps the port for a minute after the last start ended. Elsewhere the
+        # option would let two servers share it.
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
+        found.listen()  # two could bind it
     except (OSError, OverflowError) as error:
         found.close()
         why = str(getattr(error, "strerror", None) or error).rstrip(".")

@@ -6,7 +6,8 @@
   const alarm = document.getElementById("alarm");
   const SOON = 200;
   const SLOW = 2000;
-  const LOST = "The page does not answer any more. Is linkselect ask still running? The last answer was not saved.";
+  const LOST = "The page does not answer any more, so the last answer was not saved. If linkselect has ended, start it again in the same way: it goes on after the last saved answer, at the address that it shows then.";
+  const OLD = "This address belongs to an earlier start of linkselect, so the last answer was not saved. Open the address that the last start shows; if it has ended, start it again in the same way.";
   const FAILED = "That did not work, because of a fault in linkselect. Try again; if it stays, start linkselect ask again: earlier answers are saved.";
   // Two windows ask different questions. One that is loaded again keeps its name.
   const WINDOW = "linkselect-window";
@@ -49,16 +50,17 @@
     again();
   };
 
+  const fault = (response) => response.status === 404 || response.status === 421 ? OLD : FAILED;
+
   const go = async (address, options, remember) => {
     if (busy) return;
     busy = true;
     document.documentElement.classList.add("waiting");
     try {
       const response = await fetch(address, { ...options, headers });
-      if (response.status === 404 || response.status === 421) throw new Error(LOST);
       const text = await response.text();
       // Not a page of ours: the question stays, to be answered again.
-      if (!response.ok && !text.includes('id="content"')) { complain(FAILED); return; }
+      if (!response.ok && !text.includes('id="content"')) { complain(fault(response)); return; }
       complain("");
       take(text, response.url);
       if (remember) window.history.pushState(null, "", response.url);
@@ -136,7 +138,7 @@
       const response = await fetch(what);
       const text = await response.text();
       if (!waiting.isConnected) return;
-      if (!response.ok) { complain(FAILED); again(later); return; }
+      if (!response.ok) { complain(fault(response)); again(later); return; }
       if (what === "insight") {
         // A part of a page that was rendered with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
