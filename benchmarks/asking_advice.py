@@ -96,9 +96,7 @@ FORECASTS = {
     "stayed": "share of the best features that stayed over the last 10 answers",
     "best 10": "share of what the best features explain that the best of 10 answers ago explain",
     "best 20": "the same, of 20 answers ago",
-    "best 0": "the same, of no answers",
-    "many 10": "the same with 50 features, of 10 answers ago",
-    "many 20": "the same with 50 features, of 20 answers ago",
+    "many 20": "the same with 50 features",
 }
 
 

@@ -10,7 +10,8 @@ from pairs_alone_tables import CHOSEN_ON, HELD_OUT
 ANSWERS = (10, 20, 40, 80)
 GROUPS = {"chosen on": CHOSEN_ON, "held out": HELD_OUT}
 # Orders that are measured on more draws, and the one that all are compared with.
-FINALISTS = ("random", "minmax", "grow", "nearest", "grow, Constraint Score")
+SHOWN = ("random", "minmax", "grow", "nearest")
+FINALISTS = (*SHOWN, "grow, Constraint Score")
 BASE = "random"
 
 
@@ -60,7 +61,7 @@ def gain_table(units, group):
     head = ["person", "order", *(f"{n} answers" for n in ANSWERS), "mean", "ahead on", "draws"]
     rows = [
         gain_row(units, (person, order), order, (person,), GROUPS[group])
-        for person, order in product(PERSONS, FINALISTS[1:])
+        for person, order in product(PERSONS, SHOWN[1:])
     ]
     return table(head, rows)
 
@@ -79,7 +80,7 @@ def tried_table(units, orders):
 def level_table(units):
     """Return accuracies by 1-NN / SVM, a person who is always right, and alike answers."""
     rows = []
-    for group, order in product(GROUPS, FINALISTS):
+    for group, order in product(GROUPS, ("random", "grow", "nearest")):
         found = measured(units, order, "always right", GROUPS[group])
         levels = np.mean(list(found.values()), axis=0)
         alike = [
@@ -96,14 +97,13 @@ def level_table(units):
 
 
 def set_table(units):
-    """Return the gain on every data set, over all persons and numbers of answers."""
-    orders = FINALISTS[1:4]
-    rows = []
+    """Return the gain of `grow` on every data set, over all persons and numbers of answers."""
+    cells = []
     for name in (*CHOSEN_ON, *HELD_OUT):
-        label = name + (" (held out)" if name in HELD_OUT else "")
-        found = [gains(units, order, tuple(PERSONS), (name,))[0].mean() for order in orders]
-        rows.append([label, *(f"{gain:+.1f}" for gain in found)])
-    return table(["data set", *orders], rows)
+        gain = gains(units, "grow", tuple(PERSONS), (name,))[0].mean()
+        cells.append((f"*{name}*" if name in HELD_OUT else name, f"{gain:+.1f}"))
+    rows = [[*sum(cells[place : place + 3], ())] for place in range(0, len(cells), 3)]
+    return table(["data set", "gain"] * 3, rows)
 
 
 def order_tables(units, orders):
