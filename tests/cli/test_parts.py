@@ -361,7 +361,7 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     assert "Note: part-10.parquet is read before part-2.parquet" in errors
     (tmp_path / "empty").mkdir()
     code, _, errors = rank(tmp_path / "empty")
-    assert (code, "is a folder without Parquet files" in errors) == (1, True)
+    assert (code, "is a folder without pictures or Parquet files" in errors) == (1, True)
 
 
 def test_arrays(ranking, tmp_path, values):

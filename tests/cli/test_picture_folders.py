@@ -60,8 +60,13 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["features", "nowhere", "--out", "a.csv"], 1, "nowhere is not a folder of pictures."),
-        (["features", "empty", "--out", "a.csv"], 1, "empty is not a folder of pictures."),
+        (["features", "nowhere", "--out", "b.csv"], 1, "There is no folder nowhere."),
+        (["features", "empty", "--out", "b.csv"], 1, "empty is a folder without pictures"),
+        (["features", "photos/photo 000.png", "--out", "b.csv"], 1, "Name its folder: photos"),
+        (["ask", "photos/photo 000.png", "--no-browser"], 1, "Name its folder: photos"),
+        (["ask", "photo", "--no-browser"], 1, "Did you mean"),
+        (["ask", "one", "--no-browser"], 1, "one has one sample, but a question is about two."),
+        (["ask", "iphone", "--no-browser"], 1, "a.HEIC is of a kind that is not read: save it"),
         (["rank", "empty"], 1, "empty is a folder without pictures or Parquet files."),
         (["ask", "empty", "--no-browser"], 1, "empty is a folder without pictures"),
         (["rank", "photos", "--features", "sift"], 2, "Choose among color, texture, hog, pixels"),
@@ -72,7 +77,10 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
     ],
 )
 def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
-    (tmp_path / "empty").mkdir()
+    for name in ("empty", "one", "iphone"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "one" / "a.png").write_bytes((tmp_path / "photos" / "photo 000.png").read_bytes())
+    (tmp_path / "iphone" / "a.HEIC").write_bytes(b"")
     (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
     assert run(arguments) == code
     assert said in capsys.readouterr().err

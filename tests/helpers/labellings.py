@@ -43,7 +43,7 @@ class AtOnce:
             self.found = Found(selector.order_, tuple(selector.path_), n_answers)
 
     def write_report(self, links, call, *, again=False):
-        return None
+        return links.key  # of a report that never comes
 
     def close(self):
         pass

@@ -400,7 +400,7 @@ def test_the_end_of_the_questions():
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page()
     assert "Nothing is left to ask" in page
-    assert "Finish and see the report" in page
+    assert "Finish and see the result" in page
     assert "Not enough yet" in browser.page("/finish")
     labelling.close()
 
@@ -493,3 +493,35 @@ def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
     page = browser.page("/answers")
     assert "small/0" in page
     assert "small/1" not in page
+
+
+def test_a_link_that_takes_the_place_of_a_picture_leads_nowhere(opened, tmp_path):
+    (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
+    (tmp_path / "0.png").write_bytes(b"\x89PNG own")
+    browser = opened(pictures={0: (tmp_path / "0.png").resolve()})
+    for path in ("/picture/0", "/small/0"):
+        assert browser.call("GET", path).content == b"\x89PNG own"
+    (tmp_path / "0.png").unlink()
+    (tmp_path / "0.png").symlink_to("secret.png")
+    for path in ("/picture/0", "/small/0"):
+        assert browser.call("GET", path).status_code == 404
+
+
+def test_what_was_taken_back_leaves_no_result(browser):
+    a, b = (int(row) for row in np.flatnonzero(y == 0)[:2])
+    browser.send("/answer", a=a, b=b, answer="alike")
+    assert "Group 1" in browser.page("/finish")
+    browser.send("/undo")
+    page = browser.page("/finish")
+    assert "Not enough yet" in page
+    assert "The best features" not in page
+
+
+@pytest.mark.filterwarnings("ignore::linkselect._messages.ConstantFeaturesWarning")
+def test_features_that_are_all_constant_end_in_a_sentence(opened):
+    browser = opened(X=np.ones((6, 3)))
+    browser.send("/answer", a=0, b=1, answer="alike")
+    page = browser.page("/finish")
+    assert "Group 1" in page
+    assert "All features have the same value in every sample" in page
+    assert "The features are being ranked" not in page

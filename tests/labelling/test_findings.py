@@ -5,7 +5,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from linkselect._pictures import named_features
-from linkselect.labelling._findings import MOST_MEMBERS, MOST_OTHERS, find, groups_of, places_of
+from linkselect.labelling._findings import (
+    MARK_WIDTH,
+    MOST_MEMBERS,
+    MOST_OTHERS,
+    find,
+    groups_of,
+    places_of,
+)
 from linkselect.labelling._shown_samples import ShownSamples
 from tests.helpers.labellings import grouped
 
@@ -87,6 +94,30 @@ def test_sparse_missing_and_constant_values():
     assert np.isnan(found.columns[1].means[0])
     assert found.columns[1].ordered == []
     assert not set(found.columns[2].ordered) & set(range(5, 9))
+
+
+def test_marks_do_not_cover_each_other():
+    must = [pair for code in range(3) for pair in links_within(code, 3)]
+    same = np.where(np.isin(np.arange(X.shape[1]), BEST), 1.0, X)
+    same[40:43, BEST] = [[0.0], [2.0], [1.5]]
+    for one in found_in(same, must, []).columns:
+        assert one.means == [1.0, 1.0, 1.0]
+        assert np.diff(sorted(one.places)).min() >= MARK_WIDTH - 1e-9
+        assert min(one.places) >= 0
+        assert max(one.places) <= 1
+    same[:, BEST] = np.minimum(same[:, BEST], 1.0)  # at the right end
+    for one in found_in(same, must, []).columns:
+        assert max(one.places) == 1.0
+        assert np.diff(sorted(one.places)).min() >= MARK_WIDTH - 1e-9
+
+
+def test_without_features_there_are_groups_alone():
+    nothing = np.empty(0, dtype=np.intp)
+    samples = ShownSamples(X, tuple(range(len(X))), NAMES)
+    found = find(samples, X, links_within(0, 3), [0, 3, 6], nothing, ())
+    assert [one.n_members for one in found.groups] == [3]
+    assert found.groups[0].others == []
+    assert found.columns == []
 
 
 def test_without_alike_answers_there_are_no_groups():

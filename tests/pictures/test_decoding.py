@@ -121,8 +121,28 @@ def broken_files(folder):
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
 def test_what_is_no_picture_is_refused_with_a_reason(tmp_path):
     for name in broken_files(tmp_path):
-        with pytest.raises(NoPictureError, match=r"^(is|unpacks)\b"):
+        with pytest.raises(NoPictureError, match=r"^(is|unpacks|cannot)\b"):
             opened(tmp_path / name, 100)
+
+
+def test_no_other_program_is_started(tmp_path, monkeypatch):
+    """Pillow would hand PostScript to Ghostscript, whatever the name of the file."""
+    (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nexit 1\n")
+    (tmp_path / "gs").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    (tmp_path / "a.png").write_bytes(
+        b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n%%EndComments\n"
+    )
+    with pytest.raises(NoPictureError, match="is not a picture that can be read"):
+        opened(tmp_path / "a.png", 100)
+    assert not (tmp_path / "started").exists()
+
+
+def test_turned_webp_is_sent_upright(tmp_path):
+    WHITE_LEFT.convert("RGB").save(tmp_path / "a.webp", exif=TURNED)
+    content, kind = shown(tmp_path / "a.webp")
+    assert kind == "image/jpeg"
+    assert Image.open(io.BytesIO(content)).size == (60, 80)
 
 
 def test_browsers_get_the_file_itself_or_a_smaller_one(tmp_path):

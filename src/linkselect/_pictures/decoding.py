@@ -1,17 +1,24 @@
 """Open pictures of all kinds that Pillow knows: upright, small, and none too large for memory."""
 
 import io
-import struct
-import zlib
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-# What is found in a folder, and of these what browsers draw as it is. SVG can hold script.
+# What is found in a folder. Pillow knows more, some of which other programs open: it is told which.
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp")
+FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP")
+# Pictures that are left out.
+UNREAD = (".heic", ".heif", ".avif", ".svg", ".psd", ".dng", ".cr2", ".cr3", ".nef", ".arw")
+# What browsers draw as it is. SVG can hold script.
 DRAWN = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -21,31 +28,34 @@ DRAWN = {
     ".bmp": "image/bmp",
     ".avif": "image/avif",
 }
-# A picture may unpack to so many pixels. JPEG is unpacked at a smaller size at once, and cameras
-# take more.
-MOST_PIXELS, MOST_IN_JPEG = 100_000_000, 400_000_000
+# A picture may unpack to so many pixels; Pillow refuses more than this of JPEG, which is unpacked
+# at a smaller size at once. Of large ones there is one in memory at a time.
+MOST_PIXELS, MOST_IN_JPEG, MANY_PIXELS = 100_000_000, 178_956_970, 20_000_000
 MOST_IN_16_BITS = 65535.0
 # The longer side of a thumbnail, and of a picture to look at.
 SMALL, LARGE = 160, 1280
 # A larger file is sent smaller than it is.
 MOST_BYTES = 1 << 21
-# What Pillow raises for files that are broken or something else.
-BROKEN = (
-    OSError,
-    SyntaxError,
-    ValueError,
-    EOFError,
-    LookupError,
-    TypeError,
-    ArithmeticError,
-    MemoryError,
-    struct.error,
-    zlib.error,
-)
+
+_large = Lock()
 
 
 class NoPictureError(Exception):
     """Why a file cannot be used as a picture."""
+
+
+@contextmanager
+def _regular(file: Path) -> Iterator[BinaryIO]:
+    """Open a file that is no pipe or device, which might never end."""
+    try:
+        number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+    except OSError as error:
+        reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be opened"
+        raise NoPictureError(reason) from error
+    with open(number, "rb") as opened_file:  # noqa: PTH123 - a number, not a path
+        if not stat.S_ISREG(os.fstat(number).st_mode):
+            raise NoPictureError("is no regular file")
+        yield opened_file
 
 
 def opened(file: Path, side: int) -> Any:
@@ -54,42 +64,55 @@ def opened(file: Path, side: int) -> Any:
     Transparent parts become white. Of a picture with more than 8 bits, values run from the
     smallest to the largest that its kind can have.
     """
-    from PIL import Image, ImageOps
+    with _regular(file) as content:
+        return _decoded(content, side)
+
+
+def _decoded(content: BinaryIO, side: int) -> Any:
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
     try:
-        if not file.is_file():  # a pipe would never end
-            raise NoPictureError("is no regular file")
-        with Image.open(file) as source:
+        with Image.open(content, formats=FORMATS) as source:
             _check_size(source)
-            source.draft("RGB", (side, side))
-            picture = _plain(ImageOps.exif_transpose(source))
-            picture.thumbnail((side, side), Image.Resampling.BOX, reducing_gap=2.0)
-            return picture
+            if source.width * source.height < MANY_PIXELS:
+                return _plain(ImageOps.exif_transpose(_reduced(source, side)))
+            with _large:
+                return _plain(ImageOps.exif_transpose(_reduced(source, side)))
+    except NoPictureError:
+        raise
+    except UnidentifiedImageError as error:
+        raise NoPictureError("is not a picture that can be read") from error
     except Image.DecompressionBombError as error:
-        raise NoPictureError("unpacks to more pixels than are allowed") from error
-    except BROKEN as error:
-        raise NoPictureError(_why(error)) from error
+        raise NoPictureError(f"unpacks to more than {MOST_IN_JPEG:,} pixels") from error
+    except Exception as error:  # what a damaged file raises is of many kinds
+        why = str(error).strip().rstrip(".") or type(error).__name__
+        raise NoPictureError(f"is broken ({why})") from error
 
 
 def _check_size(picture: Any) -> None:
-    n_pixels = picture.width * picture.height
-    if n_pixels > (MOST_IN_JPEG if picture.format == "JPEG" else MOST_PIXELS):
+    most = MOST_IN_JPEG if picture.format == "JPEG" else MOST_PIXELS
+    if picture.width * picture.height > most:
         size = f"{picture.width:,} x {picture.height:,}"
-        raise NoPictureError(f"unpacks to {size} pixels, more than are allowed")
+        raise NoPictureError(f"unpacks to {size} pixels, and at most {most:,} are read")
 
 
-def _why(error: BaseException) -> str:
-    from PIL import UnidentifiedImageError
+def _reduced(source: Any, side: int) -> Any:
+    """Make a picture small before anything else, and keep how it is to be turned."""
+    from PIL import Image
 
-    if isinstance(error, UnidentifiedImageError):
-        return "is not a picture that can be read"
-    if isinstance(error, PermissionError | FileNotFoundError):
-        return str(error.strerror).lower()
-    return f"is broken ({str(error).strip().rstrip('.') or type(error).__name__})"
+    exif = source.getexif()
+    source.draft("RGB", (side, side))
+    # Pillow makes pictures of these kinds no smaller, or only by leaving pixels out.
+    into = {"P": "RGBA" if source.has_transparency_data else "RGB", "PA": "RGBA", "1": "L"}
+    into |= dict.fromkeys(("I;16", "I;16L", "I;16B", "I;16N"), "I")
+    picture = source.convert(into[source.mode]) if source.mode in into else source
+    picture.thumbnail((side, side), Image.Resampling.BOX, reducing_gap=2.0)
+    picture.getexif().update(exif)
+    return picture
 
 
 def _plain(picture: Any) -> Any:
-    """Return a picture in RGB, with eight bits and nothing transparent."""
+    """Return a small picture in RGB, with eight bits and nothing transparent."""
     from PIL import Image
 
     if picture.mode in ("I", "F") or picture.mode.startswith("I;"):
@@ -120,9 +143,18 @@ def as_jpeg(picture: Any, side: int) -> bytes:
 
 
 def shown(file: Path) -> tuple[bytes, str]:
-    """Return what a browser draws of a picture, and its type: the file itself if it can."""
+    """Return what a browser draws of a picture, and its type: the file itself if it can.
+
+    Browsers do not turn WebP as its metadata say.
+    """
     kind = DRAWN.get(file.suffix.lower())
-    is_small = file.is_file() and file.stat().st_size <= MOST_BYTES
-    if kind is not None and (is_small or find_spec("PIL") is None):
-        return file.read_bytes(), kind
-    return as_jpeg(opened(file, LARGE), LARGE), "image/jpeg"
+    with _regular(file) as content:
+        is_large = os.fstat(content.fileno()).st_size > MOST_BYTES
+        if kind is None or (find_spec("PIL") and (is_large or kind == "image/webp")):
+            try:
+                return as_jpeg(_decoded(content, LARGE), LARGE), "image/jpeg"
+            except NoPictureError:
+                if kind is None:
+                    raise
+                content.seek(0)
+        return content.read(), str(kind)

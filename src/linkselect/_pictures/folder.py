@@ -2,18 +2,26 @@
 
 import os
 import sqlite3
+import unicodedata
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 
 from linkselect._arrays import FloatArray
-from linkselect._messages import GuidedValueError, first_few, many
-from linkselect._pictures.decoding import ENDINGS, SMALL, NoPictureError, as_jpeg, opened
+from linkselect._messages import GuidedValueError, first_few
+from linkselect._pictures.decoding import (
+    ENDINGS,
+    SMALL,
+    UNREAD,
+    NoPictureError,
+    as_jpeg,
+    opened,
+)
 from linkselect._pictures.picture_features import (
     DEFAULT_FAMILIES,
     DIGITS,
@@ -30,8 +38,8 @@ VERSION = 1
 TABLE = """CREATE TABLE IF NOT EXISTS picture (
     id TEXT PRIMARY KEY, size INTEGER, time INTEGER, features BLOB, thumbnail BLOB, trouble TEXT
 ) STRICT"""
-# So many pictures are measured before they are stored.
-BATCH = 32
+# So many pictures are measured before they are stored, and at a time.
+BATCH, MOST_THREADS = 32, min(4, os.cpu_count() or 1)
 
 
 @dataclass(frozen=True)
@@ -48,15 +56,15 @@ class PictureFolder:
         The features.
     left_out : dict of str to str
         Files that look like pictures but cannot be used, and why.
-    others : tuple of str
-        Other files in the folder.
+    trouble : str
+        Why what was measured could not be kept; empty if it was.
     """
 
     ids: tuple[str, ...]
     X: FloatArray
     names: tuple[str, ...]
     left_out: dict[str, str]
-    others: tuple[str, ...]
+    trouble: str = ""
 
     @property
     def notes(self) -> list[str]:
@@ -64,11 +72,8 @@ class PictureFolder:
         notes = [f"{name} is left out: it {why}." for name, why in list(self.left_out.items())[:5]]
         if len(self.left_out) > 5:
             notes.append(f"{len(self.left_out) - 5:,} more files are left out.")
-        if self.others:
-            notes.append(
-                f"{many(len(self.others), 'file')} of other kinds left out "
-                f"({first_few(self.others, 3)}): pictures end in {', '.join(ENDINGS)}."
-            )
+        if self.trouble:
+            notes.append(self.trouble)
         return notes
 
 
@@ -84,23 +89,29 @@ def check_installed() -> None:
         ) from None
 
 
-def find_pictures(folder: Path) -> tuple[list[str], list[str]]:
-    """Return the files in a folder and its subfolders that look like pictures, and the others.
+def find_pictures(folder: Path) -> tuple[list[str], dict[str, str]]:
+    """Return the pictures in a folder and its subfolders, and those that cannot be used, and why.
 
-    Hidden files are passed over. Links that lead out of the folder are others, and so are files
-    whose names are no text, which cannot name a sample.
+    Hidden files and files of other kinds are passed over.
     """
     inside = Path(os.path.realpath(folder))
     found: list[str] = []
-    others: list[str] = []
+    left_out: dict[str, str] = {}
     for place, subfolders, names in os.walk(folder):
         subfolders[:] = [name for name in subfolders if not name.startswith(".")]
         for file in (Path(place, name) for name in names if not name.startswith(".")):
-            is_ours = Path(os.path.realpath(file)).is_relative_to(inside)
-            name = file.relative_to(folder).as_posix()
-            is_picture = file.suffix.lower() in ENDINGS and is_ours and name.isprintable()
-            (found if is_picture else others).append(name)
-    return sorted(found), sorted(others)
+            name, ending = file.relative_to(folder).as_posix(), file.suffix.lower()
+            if ending in UNREAD:
+                left_out[name] = "is of a kind that is not read: save it as JPEG or PNG"
+            elif ending not in ENDINGS:
+                continue
+            elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
+                left_out[ascii(name)] = "has control characters in its name: rename it"
+            elif not Path(os.path.realpath(file)).is_relative_to(inside):
+                left_out[name] = "is a link that leads out of the folder"
+            else:
+                found.append(name)
+    return sorted(found), dict(sorted(left_out.items()))
 
 
 def read_folder(
@@ -118,56 +129,56 @@ def read_folder(
     families : sequence of str
         What to measure.
     store : Path, optional
-        A SQLite file that keeps what was measured, and a thumbnail of each picture.
+        A SQLite file that keeps what was measured, and a thumbnail of each picture. One that cannot
+        be used is left as it is.
     progress : callable, optional
         Called with how many pictures are done, how many there are, and what is being done.
     """
     families = check_families(families)
-    ids, others = find_pictures(folder)
-    if not ids:
-        raise GuidedValueError(
-            f"{folder} has no pictures.", f"Pictures end in {', '.join(ENDINGS)}."
+    try:
+        with closing(_connect(store)) as kept:
+            return _read(folder, families, kept, progress)
+    except sqlite3.Error as error:
+        found = read_folder(folder, families, progress=progress)
+        trouble = (
+            f"{store} cannot keep what was measured ({error}), so it is measured at each start."
         )
-    with closing(_connect(store)) as kept:
-        known = _known(kept)
-        state = {name: _state(folder / name) for name in ids}
-        new = [name for name in ids if known.get(name) != state[name]]
-        for done, measured in enumerate(_batches(folder, new)):
-            if progress is not None:
-                progress(min(done * BATCH, len(new)), len(new), "measuring pictures")
-            with kept:
-                kept.executemany(
-                    "REPLACE INTO picture VALUES (?, ?, ?, ?, ?, ?)",
-                    [(name, *state[name], *found) for name, found in measured],
-                )
-        with kept:
-            gone = [(name,) for name in known.keys() - state.keys()]
-            kept.executemany("DELETE FROM picture WHERE id = ?", gone)
-        return _table(kept, families, tuple(others))
+        return replace(found, trouble=trouble)
 
 
-def _table(
-    kept: sqlite3.Connection, families: tuple[str, ...], others: tuple[str, ...]
+def _read(
+    folder: Path, families: tuple[str, ...], kept: sqlite3.Connection, progress: Progress | None
 ) -> PictureFolder:
-    every = [one.name for one in named_features()]
-    wanted = [one.name for one in named_features(families)]
-    places = {name: place for place, name in enumerate(every)}
-    columns = [places[name] for name in wanted]
-    rows, ids, left_out = [], [], {}
-    for name, features, trouble in kept.execute(
-        "SELECT id, features, trouble FROM picture ORDER BY id"
-    ):
-        if trouble is None:
-            ids.append(name)
-            rows.append(np.frombuffer(features, dtype=np.float32)[columns])
-        else:
+    names, left_out = find_pictures(folder)
+    known = _known(kept)
+    state = {name: _state(folder / name) for name in names}
+    new = [name for name in names if known.get(name) != state[name]]
+    for done, measured in enumerate(_batches(folder, new)):
+        if progress is not None:
+            progress(done * BATCH, len(new), "measuring pictures")
+        with kept:
+            kept.executemany(
+                "REPLACE INTO picture VALUES (?, ?, ?, ?, ?, ?)",
+                [(name, *state[name], *found) for name, found in measured],
+            )
+    rows = []
+    for name, features, trouble in kept.execute("SELECT id, features, trouble FROM picture"):
+        if name in state and trouble is None:
+            rows.append((name, np.frombuffer(features, dtype=np.float32)))
+        elif name in state:
             left_out[name] = trouble
     if not rows:
-        some = first_few([f"{name} {why}" for name, why in left_out.items()], 3)
-        raise GuidedValueError(f"No picture can be used: {some}.")
+        some = [f"{name} {why}" for name, why in sorted(left_out.items())]
+        raise GuidedValueError(
+            f"{folder} has no picture that can be used: {first_few(some, 3) or 'it is empty'}.",
+            f"Pictures end in {', '.join(ENDINGS)}.",
+        )
+    ids, values = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
+    every = {one.name: place for place, one in enumerate(named_features())}
+    wanted = tuple(one.name for one in named_features(families))
     # As they were rounded when they were measured: 25.9 and not 25.899999618.
-    X = np.array(rows, dtype=np.float64).round(DIGITS)
-    return PictureFolder(tuple(ids), X, tuple(wanted), left_out, others)
+    X = np.array(values, dtype=np.float64)[:, [every[name] for name in wanted]].round(DIGITS)
+    return PictureFolder(ids, X, wanted, dict(sorted(left_out.items())))
 
 
 def thumbnail_of(store: Path, name: str) -> bytes | None:
@@ -189,16 +200,18 @@ def _connect(store: Path | None) -> sqlite3.Connection:
             connection.execute("DROP TABLE IF EXISTS picture")
             connection.execute(f"PRAGMA user_version = {VERSION}")
         connection.execute(TABLE)
-    except sqlite3.DatabaseError as error:
+    except sqlite3.Error:
         connection.close()
-        raise GuidedValueError(
-            f"{store} cannot be used to keep what was measured: {error}.", "Move it away."
-        ) from error
+        raise
     return connection
 
 
 def _known(kept: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    found = kept.execute("SELECT id, size, time FROM picture")
+    """Return the size and time of each picture that was measured, unless that is damaged."""
+    found = kept.execute(
+        "SELECT id, size, time FROM picture WHERE trouble IS NOT NULL OR length(features) = ?",
+        [4 * len(named_features())],
+    )
     return {name: (size, time) for name, size, time in found}
 
 
@@ -215,7 +228,7 @@ Measured = tuple[str, tuple[bytes | None, bytes | None, str | None]]
 
 def _batches(folder: Path, names: Sequence[str]) -> Iterator[list[Measured]]:
     """Measure pictures in threads, some at a time."""
-    with warnings.catch_warnings(), ThreadPoolExecutor(os.cpu_count()) as threads:
+    with warnings.catch_warnings(), ThreadPoolExecutor(MOST_THREADS) as threads:
         warnings.simplefilter("ignore")  # of odd metadata, and of sizes that are checked
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]

@@ -39,8 +39,8 @@ def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleN
     stored = state["n_samples"], state["n_features"]
     if shape != stored:
         raise GuidedValueError(
-            f"The state is of {stored[0]} samples with {stored[1]} features, but X has "
-            f"{shape[0]} rows and {shape[1]} columns.",
+            f"The answers are about {stored[0]:,} samples with {stored[1]:,} features, but here "
+            f"are {shape[0]:,} samples with {shape[1]:,} features.",
             "Pass the X that was asked about.",
             "X",
         )

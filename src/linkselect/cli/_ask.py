@@ -176,7 +176,8 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         counts = labelling.queries.counts
         server.close()
     given = ", ".join(f"{number} {answer}" for answer, number in counts.items())
-    where = "Without an answer, no file is kept."
+    where, kept = "Without an answer, no file is kept", labelling.samples.thumbnails
+    where += "." if kept is None else f" but {kept}, which has what was measured."
     if labelling.file.out.exists():
         where = f"The pairs are in {labelling.file.out}; the same command goes on."
     say(f"\n{given}. {labelling.trouble or where}")
@@ -194,7 +195,11 @@ def _data(
 ) -> tuple[Table, tuple[int, int] | None]:
     """Read the samples, and the shape of their pictures."""
     if table is not None:
-        data = read_table(table, replace(read, drop=(*read.drop, *showing.columns)))
+        # What stands beside pictures is no feature that could be left out.
+        shown_only = () if read.picture_store else showing.columns
+        data = read_table(table, replace(read, drop=(*read.drop, *shown_only)))
+        if data.X.shape[0] < 2:
+            raise InputError(f"{data.source} has one sample, but a question is about two.")
         return data, _shape(showing.image_shape, data)
     if showing.image_shape is not None or showing.curve or showing.curves is not None:
         raise UsageError("--image-shape, --curve and --curves need a table.")
@@ -219,7 +224,7 @@ def _samples(
     ids = tuple(range(data.X.shape[0])) if data.ids is None else data.ids
     pictures, regions = None, {}
     if table is not None and read.picture_store is not None:
-        pictures = {row: table / name for row, name in enumerate(map(str, ids))}
+        pictures = {row: (table / name).resolve() for row, name in enumerate(map(str, ids))}
         regions = {one.name: one.region for one in named_features()}
     elif table is not None and showing.images in texts:
         pictures = named_pictures(table.parent, texts[showing.images])

@@ -13,7 +13,7 @@ from linkselect.cli._output import (
     write_columns,
 )
 from linkselect.cli._tables import Reading, read_table
-from linkselect.cli._tables.picture_table import IDS, families_of, is_picture_folder
+from linkselect.cli._tables.picture_table import IDS, families_of, is_table_folder
 
 
 def features(folder: Path, /, *, out: Path, features: str | None = None) -> None:
@@ -34,8 +34,12 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
     check_apart({"the folder": folder}, {"--out": out})
     read = Reading(features=features)
     families_of(read)
-    if not is_picture_folder(folder):
-        raise InputError(f"{folder} is not a folder of pictures.")
+    if not folder.exists():
+        raise InputError(f"There is no folder {folder}.")
+    if not folder.is_dir():
+        raise InputError(f"{folder} is a file. Name its folder: {folder.parent}")
+    if is_table_folder(folder):
+        raise InputError(f"{folder} holds Parquet or Zarr files: it is read as a table.")
     table = read_table(folder, read)
     columns = {IDS: list(table.ids or ())} | dict(zip(table.names, table.X.T, strict=True))
     write_columns(out, columns)

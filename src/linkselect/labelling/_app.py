@@ -3,9 +3,11 @@
 Templates read most of what they show from the labelling itself.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -355,6 +357,8 @@ class Site:
         """Send the picture of a sample, by its number; there is no way to name a file."""
         try:
             file = (self.labelling.samples.pictures or {})[request.path_params["row"]]
+            if Path(os.path.realpath(file)) != file:
+                raise HTTPException(404)  # a link has taken its place
             content, kind = decoding.shown(file)
         except (KeyError, OSError, ImportError, decoding.NoPictureError) as error:
             raise HTTPException(404) from error  # moved away or changed since the start

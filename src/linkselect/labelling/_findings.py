@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,6 +18,8 @@ Links = IntArray | Sequence[tuple[int, int]]
 # What fits on a page that is to be taken in at a glance.
 MOST_GROUPS, MOST_MEMBERS, MOST_OTHERS = 6, 14, 7
 SORTED_BY, N_SORTED, MOST_PLACES = 3, 9, 3
+# The width of a mark on a line, as a share of it.
+MARK_WIDTH = 0.03
 
 
 class Group(NamedTuple):
@@ -38,7 +41,10 @@ class Column(NamedTuple):
     means: list[float]
     """Its mean in each group."""
     places: list[float]
-    """Where these means lie between the smallest and the largest value of all samples, 0 to 1."""
+    """Where marks of these means lie, from the smallest value of all samples, 0, to the largest, 1.
+
+    Marks that would cover each other are moved apart.
+    """
     ordered: list[int]
     """Rows from the smallest to the largest value, in equal steps; only of the first features."""
 
@@ -97,7 +103,9 @@ def find(
     joined = groups_of(must)
     shown = joined[:MOST_GROUPS]
     scaled = _to_unit(as_samples(X).choose(best).dense().astype(float))
-    others = _nearest(scaled, shown, np.setdiff1d(every, list(named)))
+    # Without a best feature nothing tells which samples are alike.
+    free = np.setdiff1d(every, list(named)) if len(best) else every[:0]
+    others = _nearest(scaled, shown, free)
     groups = [
         Group(rows[:MOST_MEMBERS].tolist(), len(rows), near.tolist())
         for rows, near in zip(shown, others, strict=True)
@@ -181,8 +189,28 @@ def _column(
     low, high = (values[known].min(), values[known].max()) if len(known) else (0.0, 0.0)
     of_groups = [values[rows][~np.isnan(values[rows])] for rows in groups]
     means = [float(some.mean()) if len(some) else np.nan for some in of_groups]
-    places = [float((mean - low) / ((high - low) or 1.0)) for mean in means]
+    places = _apart([float((mean - low) / ((high - low) or 1.0)) for mean in means])
     ordered = known[np.argsort(values[known], kind="stable")]
     steps = np.linspace(0, len(ordered) - 1, min(N_SORTED, len(ordered))).round().astype(int)
     rows = ordered[steps].tolist() if is_sorted else []
     return Column(name, share, means, places, rows)
+
+
+def _apart(places: list[float]) -> list[float]:
+    """Move marks apart that would cover each other, to the right and then back from the end.
+
+    Examples
+    --------
+    >>> [round(place, 3) for place in _apart([0.5, 0.5, 1.0, 0.1])]
+    [0.5, 0.53, 1.0, 0.1]
+    """
+    known = [place for place in range(len(places)) if places[place] == places[place]]
+    order = sorted(known, key=lambda place: places[place])
+    moved = list(places)
+    for before, place in pairwise(order):
+        moved[place] = max(moved[place], moved[before] + MARK_WIDTH)
+    limit = 1.0
+    for place in reversed(order):
+        moved[place] = min(moved[place], limit)
+        limit = moved[place] - MARK_WIDTH
+    return moved

@@ -298,7 +298,7 @@ class Labelling:
     def findings(self) -> Findings | None:
         """Describe groups and best features; None before the first ranking."""
         found = self.background.found
-        if not found.path:
+        if not found.n_answers or not self.can_rank:
             return None
         with self._lock:
             must = self._links().must

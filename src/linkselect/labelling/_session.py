@@ -109,7 +109,7 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
     except GuidedValueError as error:
         raise GuidedValueError(
             f"{ask.out} was begun with other samples. {error.problem}",
-            "Name another file to write, or pass the samples that it was begun with.",
+            "To go on with its answers, pass it as pairs and name another file to write.",
             "out",
         ) from error
     notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+from linkselect._pictures.decoding import ENDINGS as PICTURES
 from linkselect.cli._errors import InputError, UsageError, nearest
 from linkselect.cli._tables.metadata import Metadata, metadata_file
 from linkselect.cli._tables.reading import DEFAULT_READING, Reading, TableFile
@@ -114,6 +115,8 @@ def _reader(path: Path) -> str:
         raise InputError(f"{path} is empty.")
     kind = _kind(path)
     _check_sign(path, kind)
+    if kind in PICTURES:
+        raise InputError(f"{path} is one picture. Name its folder: {path.parent}")
     if kind not in _READERS:
         raise InputError(
             f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
@@ -135,8 +138,11 @@ def _folder_reader(path: Path) -> str:
 def _not_found(path: Path) -> str:
     folder = path.parent
     files = folder.iterdir() if folder.is_dir() else ()
-    others = [file.name for file in files if file.suffix in _READERS]
-    return f"There is no file {path}. {nearest(path.name, others) if others else ''}".strip()
+    others = [file.name for file in files if file.suffix in _READERS or file.is_dir()]
+    others = [name for name in others if not name.startswith(".")]
+    return (
+        f"There is no file or folder {path}. {nearest(path.name, others) if others else ''}".strip()
+    )
 
 
 def _kind(path: Path) -> str:

@@ -21,7 +21,7 @@ def is_picture_folder(path: Path) -> bool:
     """Tell whether a folder holds pictures, and no table."""
     from linkselect._pictures import find_pictures
 
-    return path.is_dir() and not is_table_folder(path) and bool(find_pictures(path)[0])
+    return path.is_dir() and not is_table_folder(path) and any(find_pictures(path))
 
 
 def is_table_folder(path: Path) -> bool:
@@ -40,7 +40,7 @@ def families_of(read: Reading) -> tuple[str, ...]:
     if read.features is None:
         return DEFAULT_FAMILIES
     try:
-        return check_families([name.strip() for name in read.features.split(",") if name.strip()])
+        return check_families(read.features.lower().replace(",", " ").split())
     except GuidedError as error:
         raise UsageError(f"--{error}") from error
 

@@ -135,7 +135,7 @@ class TableFile:
     @property
     def name(self) -> str:
         """What messages call the file."""
-        return self.path.name
+        return self.path.name or self.path.resolve().name
 
     @property
     def named(self) -> dict[str, tuple[str, str]]:
