@@ -40,7 +40,8 @@ class AtOnce:
     def rank(self, n_answers, links, before):
         if links.are_enough:
             selector = LinkSelector(self.n_best).fit(self.X, pairs=Pairs(links.must, links.cannot))
-            self.found = Found(selector.order_, tuple(selector.path_), n_answers)
+            path = selector.path_[np.isfinite(selector.path_)]
+            self.found = Found(selector.order_, tuple(path), n_answers)
 
     def write_report(self, links, call, *, again=False):
         return links.key  # of a report that never comes

@@ -400,8 +400,10 @@ def test_the_end_of_the_questions():
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page()
     assert "Nothing is left to ask" in page
-    assert "Finish and see the result" in page
+    assert "No pair is alike, so features cannot be ranked" in page
     assert "Not enough yet" in browser.page("/finish")
+    browser.send("/change", a=0, b=1, answer="alike")
+    assert "Finish and see the result" in browser.page()
     labelling.close()
 
 
@@ -511,7 +513,7 @@ def test_what_was_taken_back_leaves_no_result(browser):
     a, b = (int(row) for row in np.flatnonzero(y == 0)[:2])
     browser.send("/answer", a=a, b=b, answer="alike")
     assert "Group 1" in browser.page("/finish")
-    browser.send("/undo")
+    browser.send("/undo", hints="on")
     page = browser.page("/finish")
     assert "Not enough yet" in page
     assert "The best features" not in page
