@@ -19,8 +19,9 @@ MOST_ALIKE = 50
 # there is time for before the next question.
 ENOUGH_SAMPLES, FEWEST_SAMPLES, SIZE = 200, 50, 1 << 22
 
-# The last choice for each table, and the links that it was made from.
-_last: WeakKeyDictionary[SampleValues, tuple[bytes, IntArray]] = WeakKeyDictionary()
+# The last two choices for each table, by the links that they were made from: once all samples are
+# named, each question is looked for without and with what drawn questions told.
+_last: WeakKeyDictionary[SampleValues, dict[bytes, IntArray]] = WeakKeyDictionary()
 
 
 def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntArray:
@@ -43,7 +44,10 @@ def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntAr
     ends = np.unique(must)
     cannot = known.cannot[np.isin(known.cannot, ends).all(axis=1)]
     key = must.tobytes() + b"|" + cannot.tobytes()
-    if samples not in _last or _last[samples][0] != key:
+    chosen_from = _last.setdefault(samples, {})
+    if key not in chosen_from:
+        if len(chosen_from) > 1:
+            del chosen_from[next(iter(chosen_from))]
         enough = min(ENOUGH_SAMPLES, max(FEWEST_SAMPLES, SIZE // samples.n_features))
         others = order[~np.isin(order, ends)][: max(enough - len(ends), 0)]
         rows = np.sort(np.concatenate([ends, others]))
@@ -54,5 +58,5 @@ def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntAr
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of features that are constant in these rows
             chosen = selector.fit(samples.rows(rows), pairs=pairs).order_[:n_best]
-        _last[samples] = key, chosen[~samples.constant[chosen]]
-    return _last[samples][1]
+        chosen_from[key] = chosen[~samples.constant[chosen]]
+    return chosen_from[key]
