@@ -101,7 +101,7 @@ def _write_unnamed(target: Path, content: bytes) -> None:
 
 
 def clear_parts(path: str | os.PathLike[str]) -> None:
-    """Take away what processes that were killed left of a file, if nobody else writes it now."""
+    """Remove what killed processes left of a file; no other process may be writing it."""
     target = Path(os.path.realpath(path))
     for part in target.parent.glob(_part_of(target, "[0-9a-f]" * 16, glob.escape).name):
         part.unlink(missing_ok=True)
