@@ -14,7 +14,7 @@ from linkselect._messages import GuidedValueError
 SIDE = 144
 ROWS, COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")
 LINES = ("vertical", "rising", "horizontal", "falling")
-# Grey pictures have colours of up to 0.05 in Lab by rounding. They should have none, or scaling
+# Grey pictures have colours of up to 0.005 in Lab by rounding. They should have none, or scaling
 # would make features of them; a difference of 0.1 is not visible.
 COLOUR_DIGITS, DIGITS = 1, 4
 # Levels of brightness in the co-occurrence matrix: with more, 2,304 pixels fill it too thinly.

@@ -161,7 +161,8 @@ def groups_of(must: Links) -> list[IntArray]:
     """
     rows, places = np.unique(np.reshape(must, (-1, 2)).astype(np.intp), return_inverse=True)
     codes = must_components(places.reshape(-1, 2), len(rows))
-    found = [rows[codes == code] for code in range(len(rows)) if (codes == code).any()]
+    order = np.argsort(codes, kind="stable")
+    found = np.split(rows[order], np.flatnonzero(np.diff(codes[order])) + 1) if len(rows) else []
     return sorted(found, key=lambda group: (-len(group), group[0]))
 
 
