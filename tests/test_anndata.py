@@ -195,7 +195,7 @@ def test_a_large_view_of_rows_is_not_read_into_memory(tmp_path):
     adata.file.close()
 
 
-def test_a_matrix_by_columns_is_refused_with_a_way_out(tmp_path):
+def test_a_matrix_by_columns_is_refused_with_a_hint(tmp_path):
     annotated(csc_array(counts())).write_h5ad(tmp_path / "cells.h5ad")
     adata = anndata.read_h5ad(tmp_path / "cells.h5ad", backed="r")
     with pytest.raises(GuidedTypeError, match=r"stored by columns \(CSC\).*adata.X.tocsr\(\)"):

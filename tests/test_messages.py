@@ -20,15 +20,15 @@ every_error = pytest.mark.parametrize("kind", ERRORS)
 def test_the_parts_and_the_text_of_an_error(kind):
     error = kind("n=5, but there are 3.", "Choose 1 to 3.")
     assert error.problem == "n=5, but there are 3."
-    assert error.way_out == "Choose 1 to 3."
+    assert error.hint == "Choose 1 to 3."
     assert str(error) == "n=5, but there are 3. Choose 1 to 3."
     assert error.args == (str(error),)
 
 
 @pytest.mark.parametrize("kind", [GuidedError, GuidedValueError, GuidedTypeError])
-def test_an_error_without_a_way_out(kind):
+def test_an_error_without_a_hint(kind):
     error = kind("n=5, but there are 3.")
-    assert error.way_out == ""
+    assert error.hint == ""
     assert str(error) == error.problem
 
 
@@ -45,7 +45,7 @@ def test_pickles_and_copies_keep_both_parts(kind, again):
     error = kind("The problem.", "The way out.")
     other = again(error)
     assert type(other) is kind
-    assert (other.problem, other.way_out, str(other)) == (error.problem, error.way_out, str(error))
+    assert (other.problem, other.hint, str(other)) == (error.problem, error.hint, str(error))
 
 
 def test_an_error_of_a_fit_keeps_its_parts_on_the_way_from_another_process():
@@ -58,7 +58,7 @@ def test_an_error_of_a_fit_keeps_its_parts_on_the_way_from_another_process():
     error = pickle.loads(done.stdout)
     assert isinstance(error, GuidedValueError)
     assert error.problem == "n_features_to_select=5, but X has 3 features."
-    assert error.way_out.startswith("Choose 1 to 3")
+    assert error.hint.startswith("Choose 1 to 3")
 
 
 def test_a_message_is_one_sentence_after_the_other():
@@ -66,7 +66,7 @@ def test_a_message_is_one_sentence_after_the_other():
         ls.ConstraintScore().fit([[0.0], [1.0], [2.0]], pairs=ls.Pairs([(0, 1)], [(0, 1)]))
     error = caught.value
     assert error.problem.endswith(".")
-    assert str(error) == f"{error.problem} {error.way_out}"
+    assert str(error) == f"{error.problem} {error.hint}"
 
 
 # -- warnings ----------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_the_category_of_a_warning():
 
 def test_a_warning_keeps_its_parts():
     with pytest.warns(RuntimeWarning, match=r"^n=5 is odd\. Pass n=4\.$") as caught:
-        warn_user("n=5 is odd.", RuntimeWarning, way_out="Pass n=4.", settings={"n": "4"})
+        warn_user("n=5 is odd.", RuntimeWarning, hint="Pass n=4.", settings={"n": "4"})
     assert caught[0].message.problem == "n=5 is odd."
     assert caught[0].message.settings == {"n": "4"}
 

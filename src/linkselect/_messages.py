@@ -18,7 +18,7 @@ class GuidedError(Exception):
     ----------
     problem : str
         What is wrong: the value and the rule, in whole sentences.
-    way_out : str
+    hint : str
         What to write instead.
     parameter : str
         The name of the parameter at fault; "X" for the samples. Empty if it is none alone.
@@ -30,15 +30,15 @@ class GuidedError(Exception):
     ('n=5, but there are 3. Choose 1 to 3.', 'n=5, but there are 3.')
     """
 
-    def __init__(self, problem: str, way_out: str = "", parameter: str = "") -> None:
-        super().__init__(f"{problem} {way_out}".rstrip())
+    def __init__(self, problem: str, hint: str = "", parameter: str = "") -> None:
+        super().__init__(f"{problem} {hint}".rstrip())
         self.problem = problem
-        self.way_out = way_out
+        self.hint = hint
         self.parameter = parameter
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
         # Errors cross processes, and an exception is made again from its arguments.
-        return type(self), (self.problem, self.way_out, self.parameter)
+        return type(self), (self.problem, self.hint, self.parameter)
 
 
 class GuidedValueError(GuidedError, ValueError):
@@ -65,7 +65,7 @@ def warn_user(
     problem: str,
     category: type[Warning] = UserWarning,
     *,
-    way_out: str = "",
+    hint: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> None:
     """Warn at the first line outside linkselect, scikit-learn and joblib that led here.
@@ -76,7 +76,7 @@ def warn_user(
         What is odd, in whole sentences.
     category : type of Warning
         What kind of warning.
-    way_out : str
+    hint : str
         What to write instead, in Python.
     settings : mapping of str to str, optional
         What to set for a way out in another interface: a value for parameters, or "VALUE"; for "X"
@@ -87,7 +87,7 @@ def warn_user(
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] in OUR_PACKAGES:
         frame = frame.f_back
         level += 1
-    warning = category(f"{problem} {way_out}".rstrip())
+    warning = category(f"{problem} {hint}".rstrip())
     vars(warning).update(problem=problem, settings=dict(settings or {}))
     warnings.warn(warning, stacklevel=level + 1)
 

@@ -105,7 +105,7 @@ class Supervision:
     def hint(self) -> str:
         """What to add to an error if this turns out to be too little; empty if nothing."""
         lone = self.lone_class
-        return "" if lone is None else f"{lone.problem} {lone.way_out}"
+        return "" if lone is None else f"{lone.problem} {lone.hint}"
 
     @property
     def unlabelled(self) -> BoolArray:
@@ -212,12 +212,12 @@ def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -
     """Refuse labels that are not one for each sample."""
     if n_labels == n_samples:
         return
-    way_out = "Pass one label per row, -1 where it is unknown."
+    hint = "Pass one label per row, -1 where it is unknown."
     if n_features is not None:
-        way_out = "Pass one label per row."
+        hint = "Pass one label per row."
     if n_labels == n_features:
-        way_out = "It has as many columns: pass X.T if they are the samples."
-    raise GuidedValueError(f"y has {n_labels} labels, but X has {n_samples} rows.", way_out)
+        hint = "It has as many columns: pass X.T if they are the samples."
+    raise GuidedValueError(f"y has {n_labels} labels, but X has {n_samples} rows.", hint)
 
 
 def from_pairs(
@@ -418,7 +418,7 @@ def _report_lost(
             f"{n_lost - n_plain} of {n_given} pairs are left out since X spells samples "
             f"otherwise: {here!r} ({type(here).__name__}) is absent, but {there!r} "
             f"({type(there).__name__}) is there.",
-            way_out="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
+            hint="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
     if n_plain > (n_given / 2 if may_be_fold else 0):
         lost = following.pair_that_names(others, gone)
@@ -427,7 +427,7 @@ def _report_lost(
             f"{n_plain} of {n_given} pairs have an end that is not among the {len(row_of)} "
             f"samples and are left out, such as {absent!r} of the pair {lost!r}.",
             LeftOutPairsWarning,
-            way_out="In cross-validation give more pairs or use larger folds."
+            hint="In cross-validation give more pairs or use larger folds."
             if may_be_fold
             else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
         )
@@ -441,5 +441,5 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         if on_conflict == "raise":
             raise error
         left = "It was" if pairs.n_conflicts == 1 else "They were"
-        warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, way_out=error.way_out)
+        warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, hint=error.hint)
     return pairs.without_conflicts()

@@ -153,14 +153,14 @@ def test_invalid_labels_are_refused(selector, X, y):
 @every_pair_selector
 def test_pairs_of_another_type_are_refused(selector, X):
     frame = pd.DataFrame({"a": [0], "b": [1], "link": ["must"]})
-    for wrong, way_out in [
+    for wrong, hint in [
         ([(0, 1)], r"Pairs\(must="),
         (np.array([[0, 1]]), r"Pairs\(must="),
         ({"must": [(0, 1)]}, r"Pairs\(\*\*pairs\)"),
         (frame, r"Pairs.from_frame\(frame\)"),
         ("pairs.csv", r"Pairs.from_csv\('pairs.csv'\)"),
     ]:
-        with pytest.raises(TypeError, match=rf"must be a linkselect.Pairs, got .*Write {way_out}"):
+        with pytest.raises(TypeError, match=rf"must be a linkselect.Pairs, got .*Write {hint}"):
             selector.fit(X, pairs=wrong)
 
 

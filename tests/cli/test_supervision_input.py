@@ -301,7 +301,7 @@ def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
     assert (code, "stable_selector needs a label in every row" in errors) == (0, True)
 
 
-def test_the_way_out_is_that_of_the_command_line():
+def test_the_hint_is_that_of_the_command_line():
     with pytest.raises(InputError) as plain, explained({}):
         raise ValueError("Something is wrong. Write it in Python.")
     assert str(plain.value) == "Something is wrong. Write it in Python."

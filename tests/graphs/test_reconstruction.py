@@ -390,7 +390,7 @@ def test_infeasible_tolerance_names_the_smallest_feasible_one(rng):
         reconstruction_weights(X, form="tolerance", tolerance=0.99 * largest)
 
 
-def test_infeasible_equality_names_the_way_out(rng):
+def test_infeasible_equality_names_the_hint(rng):
     with pytest.raises(ValueError, match="10 of 10 .* sample 0, cannot .*form='compensated'"):
         reconstruction_weights(rng.normal(size=(10, 40)), form="equality")
 
@@ -542,7 +542,7 @@ def test_the_limits_of_parameters_are_allowed():
         assert caught.value.parameter == parameter
         if parameter == "n_neighbors":
             assert "10 samples, so a sample has only 9 others. " in str(caught.value)
-            assert caught.value.way_out == "Choose n_neighbors from 1 to 9."
+            assert caught.value.hint == "Choose n_neighbors from 1 to 9."
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ def test_all_none_and_no_more_pairs_than_there_are():
             ValueError, match=rf"n_{kind}={total + 1} .* imply {total}\. "
         ) as caught:
             Pairs.from_labels(y, **{f"n_{kind}": total + 1})
-        assert caught.value.way_out == f"Ask for 0 to {total}, or None for all."
+        assert caught.value.hint == f"Ask for 0 to {total}, or None for all."
         assert caught.value.parameter == f"n_{kind}"
 
 

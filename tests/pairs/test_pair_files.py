@@ -258,7 +258,7 @@ def test_what_csv_refuses_is_named(end, message, tmp_path):
     with pytest.raises(TypeError, match=message) as caught:
         Pairs(must=[("a", end)]).to_csv(tmp_path / "pairs.csv")
     assert len(str(caught.value)) < 500
-    assert caught.value.way_out.startswith("Name samples all by")
+    assert caught.value.hint.startswith("Name samples all by")
     assert not (tmp_path / "pairs.csv").exists()
 
 

@@ -152,15 +152,15 @@ def test_many_conflicts_are_counted():
     assert " more" not in str(all_shown.value)
 
 
-def test_the_error_has_the_chain_apart_from_the_way_out():
+def test_the_error_has_the_chain_apart_from_the_hint():
     pairs = Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
     with pytest.raises(PairConflictError) as caught:
         pairs.closure()
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert error.problem.startswith("1 cannot-link contradicts the must-links: ")
         assert error.problem.endswith("must-links join its ends: 0 = 1 = 2.")
-        assert error.way_out.startswith("Correct the pairs (Pairs.conflicts() lists all), or pass")
-        assert str(error) == f"{error.problem} {error.way_out}"
+        assert error.hint.startswith("Correct the pairs (Pairs.conflicts() lists all), or pass")
+        assert str(error) == f"{error.problem} {error.hint}"
 
 
 def test_a_long_chain_is_shortened_in_the_message():

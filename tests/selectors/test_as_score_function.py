@@ -106,7 +106,7 @@ class _Fixed(ls.VarianceScore):
 
 
 @pytest.mark.parametrize("selector", [*SUBSET, ls.NearestNeighborSFS()], ids=repr)
-def test_searches_are_refused_with_a_way_out(selector, wine):
+def test_searches_are_refused_with_a_hint(selector, wine):
     with pytest.raises(ValueError, match=r"searches for a subset.*n_features_to_select=k"):
         SelectKBest(AsScoreFunction(selector), k=3).fit(*wine)
 

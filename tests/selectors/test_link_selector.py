@@ -433,7 +433,7 @@ def test_counts_cannot_be_negative():
     for values in (X, sparse.csr_array(X)):
         with pytest.raises(ValueError, match="1 of 3 features have negative values") as caught:
             ls.LinkSelector(scale="counts").fit(values)
-        assert caught.value.way_out == "Use scale='range', or leave scale out."
+        assert caught.value.hint == "Use scale='range', or leave scale out."
 
 
 def test_cannot_links_alone_are_not_used():

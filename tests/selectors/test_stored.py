@@ -150,7 +150,7 @@ def test_others_say_that_they_need_memory(selector, samples, tmp_path):
     X, classes = samples
     with pytest.raises(TypeError, match=r"needs all samples in memory, but X is X\.npy") as caught:
         clone(selector).fit(stored(tmp_path, X), classes)
-    assert "open_stored(X).take(rows)" in caught.value.way_out
+    assert "open_stored(X).take(rows)" in caught.value.hint
 
 
 def test_what_cannot_be_measured_by_parts_says_so(samples, tmp_path):

@@ -65,7 +65,7 @@ def center_batches(X: Any, batches: Any) -> Any:
     if n_alone:
         warn_user(
             f"{many(n_alone, 'sample')} alone in a batch: centred, all features are 0 there.",
-            way_out="Leave such samples out, or put them into other batches.",
+            hint="Leave such samples out, or put them into other batches.",
         )
     found = np.empty_like(values)
     with explained_overflow():

@@ -107,7 +107,7 @@ def warn_of_rounding(names: Sequence[Hashable]) -> None:
             f"numbers above 2^53, which float64 rounds, so that small differences are lost: "
             f"{shown}.",
             RoundedFeaturesWarning,
-            way_out="Subtract the least value of the column before, or leave out ids.",
+            hint="Subtract the least value of the column before, or leave out ids.",
         )
 
 
@@ -142,10 +142,10 @@ def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
     return X
 
 
-def refuse_stored(who: str, X: Any, way_out: str = TAKE_ROWS) -> None:
+def refuse_stored(who: str, X: Any, hint: str = TAKE_ROWS) -> None:
     """Refuse stored samples: turned into an array, they would be read whole without a word."""
     if (parts := as_parts(X)) is not None:
-        raise parts.refusal(who, way_out)
+        raise parts.refusal(who, hint)
 
 
 def check_library(estimator: BaseEstimator, X: Any) -> None:
@@ -421,5 +421,5 @@ def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
     if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):
         warn_user(
             "The index of y names the rows of X in another order, but labels go by position.",
-            way_out="Pass y.loc[X.index] if each label belongs to the row of its index.",
+            hint="Pass y.loc[X.index] if each label belongs to the row of its index.",
         )

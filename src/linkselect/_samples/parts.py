@@ -363,12 +363,12 @@ class Parts(Samples):
     map_columns = dense = cells = dense_blocks = own_values = products = _refused
     float_block = pairs_within = kernel_form = kernel_degrees = _refused
 
-    def refusal(self, who: str, way_out: str = TAKE_ROWS) -> GuidedTypeError:
+    def refusal(self, who: str, hint: str = TAKE_ROWS) -> GuidedTypeError:
         """Return the error of what needs all samples in memory."""
         return GuidedTypeError(
             f"{who} needs all samples in memory, but X is {self.stored.label}, which is read part "
             "by part.",
-            way_out,
+            hint,
             "X",
         )
 

@@ -235,8 +235,8 @@ def _check_name(name: Any, known: Iterable[Any], parameter: str, what: str) -> N
     """Refuse a name that is not known, and point to the nearest."""
     names = [str(one) for one in known]
     if not (isinstance(name, str) and name in names):
-        way_out = nearest(str(name), names) if names else "There is none."
-        raise GuidedValueError(f"{parameter}={name!r:.60} is not {what}.", way_out, parameter)
+        hint = nearest(str(name), names) if names else "There is none."
+        raise GuidedValueError(f"{parameter}={name!r:.60} is not {what}.", hint, parameter)
 
 
 def _column(adata: Any, key: str | None, parameter: str) -> NDArray[Any] | None:

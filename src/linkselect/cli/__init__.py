@@ -96,8 +96,8 @@ def run(arguments: Sequence[str]) -> int:
     try:
         import cyclopts
     except ImportError:
-        way_out = "pip install 'linkselect[cli]'"
-        print(f"The command line needs more packages: {way_out}", file=sys.stderr)
+        hint = "pip install 'linkselect[cli]'"
+        print(f"The command line needs more packages: {hint}", file=sys.stderr)
         return 1
     from linkselect._messages import GuidedError
     from linkselect.cli._errors import InputError
@@ -132,8 +132,8 @@ def _why_not_loaded(error: ImportError) -> str:
     """Say why a package could not be used, whether or not it is installed."""
     text = str(error)
     if isinstance(error, ModuleNotFoundError):
-        way_out = "pip install 'linkselect[all]' has everything"
-        return f"needs a package that is not there: {text}; {way_out}."
+        hint = "pip install 'linkselect[all]' has everything"
+        return f"needs a package that is not there: {text}; {hint}."
     if any(words in text.lower() for words in ("memory", "map segment", "allocate", "tls")):
         return f"a package could not be loaded, since memory is limited (ulimit?): {text}."
     if "pip install" in text:  # our own words

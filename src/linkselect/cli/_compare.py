@@ -332,12 +332,12 @@ class _Steps:
     def __init__(self, has_labels: bool, show_bar: bool) -> None:
         self._kinds = iter(("split", "fold") if has_labels else ("fold",))
         self._show_bar = show_bar
-        self._at_work = self._way_out = ""
+        self._at_work = self._hint = ""
 
     def __call__(self, steps: Iterable[tuple[str, int]]) -> Iterator[tuple[str, int]]:
         steps = list(steps)
         kind = next(self._kinds)
-        self._way_out = _TOO_FEW[kind]
+        self._hint = _TOO_FEW[kind]
         n_parts = 1 + max((part for _, part in steps), default=0)
         for method, part in tracked(steps, self._show_bar, itemgetter(0)):
             self._at_work = "" if part < 0 else f"{method}, {kind} {part + 1} of {n_parts}"
@@ -354,7 +354,7 @@ class _Steps:
         except ValueError as error:
             if isinstance(error, PairConflictError) or not self._at_work:
                 raise
-            problem = f"{self._at_work}: {problem_of(error)} {self._way_out}"
+            problem = f"{self._at_work}: {problem_of(error)} {self._hint}"
             raise InputError(problem) from error
 
 

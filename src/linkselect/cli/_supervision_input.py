@@ -335,17 +335,17 @@ def explained(
         yield
     except PairConflictError as error:
         drop = options.get("on_conflict")
-        way_out = f"{drop} leaves these cannot-links out" if drop else "correct the file"
+        hint = f"{drop} leaves these cannot-links out" if drop else "correct the file"
         shows = "`linkselect pairs explain FILE` shows all"
-        raise InputError(f"{problem_of(error)} {shows}; {way_out}.") from error
+        raise InputError(f"{problem_of(error)} {shows}; {hint}.") from error
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
-        way_out = f"Set it by {options[at_fault]}." if at_fault in options else else_try
+        hint = f"Set it by {options[at_fault]}." if at_fault in options else else_try
         if at_fault == "X" and not by_parts:
-            way_out = "Scale the features by --scale minmax, or leave some out by --drop."
-        raise InputError(f"{problem_of(error)} {way_out}".rstrip()) from error
+            hint = "Scale the features by --scale minmax, or leave some out by --drop."
+        raise InputError(f"{problem_of(error)} {hint}".rstrip()) from error
     except GuidedError as error:
         raise InputError(problem_of(error)) from error
 

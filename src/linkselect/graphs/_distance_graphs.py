@@ -151,7 +151,7 @@ def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None 
         warn_user(
             f"neighbors_transformer proposed fewer than n_neighbors={n_neighbors} other samples "
             f"for {n_short:,} of {many(n_samples, 'sample')}; these have fewer neighbours.",
-            way_out="Let the transformer propose more, such as twice n_neighbors.",
+            hint="Let the transformer propose more, such as twice n_neighbors.",
         )
     return join_edges(n_samples, *closest(X, left, right, n_neighbors, n_jobs))
 

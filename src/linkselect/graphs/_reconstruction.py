@@ -84,7 +84,7 @@ class Reconstruction:
                 f"optimum after at most max_iter={self.max_iter} steps: "
                 f"{self._what_is_certain()}.",
                 ConvergenceWarning,
-                way_out=f"Standardise the features, raise max_iter, {exact}or do not let a "
+                hint=f"Standardise the features, raise max_iter, {exact}or do not let a "
                 "callback end the fit.",
                 settings={"X": "standard", "max_iter": "VALUE"},
             )

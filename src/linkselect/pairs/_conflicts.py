@@ -45,16 +45,16 @@ class PairConflictError(GuidedValueError):
     ----------
     problem : str
         Which cannot-links, and the chains that contradict them.
-    way_out : str
+    hint : str
         What to write instead.
     parameter : str
         The parameter at fault.
     """
 
     def __init__(
-        self, problem: str, way_out: str = CORRECT_THE_PAIRS, parameter: str = "pairs"
+        self, problem: str, hint: str = CORRECT_THE_PAIRS, parameter: str = "pairs"
     ) -> None:
-        super().__init__(problem, way_out, parameter)
+        super().__init__(problem, hint, parameter)
 
 
 def describe_conflicts(pairs: Pairs) -> str:

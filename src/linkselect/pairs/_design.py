@@ -223,7 +223,7 @@ def _check_found(pairs: Pairs, roles: Mapping[str, Any], columns: Mapping[Any, I
     lacking = [f"{n:,} in {name}" for name, n in n_missing.items() if n]
     if lacking:
         problems.append(f"Missing values: {', '.join(lacking)}.")
-    way_out = "Name other columns" + ("." if across is None else ", or leave across out.")
+    hint = "Name other columns" + ("." if across is None else ", or leave across out.")
     if not pairs.ids:
-        raise GuidedValueError(" ".join(problems), way_out, "frame")
-    warn_user(" ".join(problems), way_out=way_out)
+        raise GuidedValueError(" ".join(problems), hint, "frame")
+    warn_user(" ".join(problems), hint=hint)

@@ -77,7 +77,7 @@ def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
         warn_user(
             f"{empty.sum():,} of {many(labels.size, noun)}{of} are the text {' or '.join(found)} "
             "and count as missing.",
-            way_out=f'If it is a {meant}, rename it, for example to "none".',
+            hint=f'If it is a {meant}, rename it, for example to "none".',
         )
 
 
@@ -171,13 +171,13 @@ class LoneClass:
         )
 
     @property
-    def way_out(self) -> str:
+    def hint(self) -> str:
         """How to make -1 a class."""
         return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
 
     def error(self) -> GuidedValueError:
         """Return the error that says so."""
-        return GuidedValueError(self.problem, self.way_out, "y")
+        return GuidedValueError(self.problem, self.hint, "y")
 
 
 def is_missing(label: Any, minus_one: bool = True) -> bool:

@@ -291,7 +291,7 @@ def _check_given_back(
     ids: Sequence[Hashable],
     through: Callable[[Sequence[Hashable]], list[Any]],
     format_name: str,
-    way_out: str,
+    hint: str,
 ) -> None:
     """Refuse an id that is not the same after it was written and read, which `through` does."""
     try:
@@ -305,14 +305,14 @@ def _check_given_back(
                 raise GuidedTypeError(
                     f"The id {shown(sample)} cannot be written as {format_name}: "
                     f"{str(error)[:100].rstrip('.')}.",
-                    way_out,
+                    hint,
                 ) from error
         raise
     for sample, found in zip(ids, back, strict=True):
         if not _same(sample, found):
             raise GuidedTypeError(
                 f"The id {shown(sample)} would come back from {format_name} as {shown(found)}.",
-                way_out,
+                hint,
             )
 
 

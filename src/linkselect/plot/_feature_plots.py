@@ -57,8 +57,8 @@ def scores(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x2', 'x3', 'x0', 'x1']
     """
-    way_out = "Pass a fitted selector, of a Pipeline its step: pipeline['selector']."
-    values = _fitted(selector, "scores_", way_out)
+    hint = "Pass a fitted selector, of a Pipeline its step: pipeline['selector']."
+    values = _fitted(selector, "scores_", hint)
     if n < 1:
         raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
     named = checked_names(selector, names)
@@ -100,8 +100,8 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of features'
     """
-    way_out = "Selectors that search have one, such as SimilarityConstraintScore."
-    values = _fitted(selector, "path_", way_out)
+    hint = "Selectors that search have one, such as SimilarityConstraintScore."
+    values = _fitted(selector, "path_", hint)
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
     greater = bool(selector.greater_is_better)
@@ -238,12 +238,12 @@ def _outline(selected: BoolArray) -> Any:
     return LineCollection(list(lines), colors=STRESS, linewidths=1.1, capstyle="round", zorder=3)
 
 
-def _fitted(selector: Any, attribute: str, way_out: str) -> FloatArray:
+def _fitted(selector: Any, attribute: str, hint: str) -> FloatArray:
     """Return an attribute of a fitted selector as an array, or raise if it has none."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)
     if found is None:
-        raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", way_out)
+        raise GuidedTypeError(f"{type(selector).__name__} has no {attribute}.", hint)
     return np.asarray(found, dtype=float)
 
 

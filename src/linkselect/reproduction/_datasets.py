@@ -300,7 +300,7 @@ def _shipped(name: str) -> Dataset:
     return _checked(dataset, "scikit-learn", "Use a release of scikit-learn that has it.")
 
 
-def _checked(dataset: Dataset, origin: str, way_out: str) -> Dataset:
+def _checked(dataset: Dataset, origin: str, hint: str) -> Dataset:
     """Return the set with read-only arrays, or raise an error that lists the differences."""
     spec = DATASETS[dataset.name]
     counts = tuple(np.bincount(dataset.y, minlength=len(spec.class_counts)).tolist())
@@ -314,7 +314,7 @@ def _checked(dataset: Dataset, origin: str, way_out: str) -> Dataset:
     if differences:
         raise ValueError(
             f"{origin} does not hold the data set {dataset.name!r} that the experiments were "
-            f"made with: {'; '.join(differences)}. {way_out} Source: {spec.source}."
+            f"made with: {'; '.join(differences)}. {hint} Source: {spec.source}."
         )
     dataset.X.flags.writeable = False
     dataset.y.flags.writeable = False

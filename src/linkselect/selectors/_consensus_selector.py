@@ -71,7 +71,7 @@ def _members_may_come_first(init: Init) -> Init:
             "The first argument of ConsensusSelector is now n_features_to_select; members in its "
             "place will be refused from version 0.3 on.",
             FutureWarning,
-            way_out="Write ConsensusSelector(estimators=[...]).",
+            hint="Write ConsensusSelector(estimators=[...]).",
         )
         by_name = dict(zip(("estimators", "weights", "n_features_to_select"), args, strict=False))
         return init(self, **by_name, **kwargs)
@@ -296,7 +296,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
             outcome = f"replaced by {others[0]}" if others else "left out"
             warn_user(
                 f"Member {name!r} cannot rank these data and is {outcome}. {problem}",
-                way_out="named_estimators_ lists the members that took part.",
+                hint="named_estimators_ lists the members that took part.",
             )
         return None
 
@@ -418,5 +418,5 @@ def _ranks(fitted: Any, n_features: int) -> FloatArray:
 def _named(name: str, error: ValueError) -> Sequence[str]:
     """Put the name of a member before what it says."""
     problem = f"Member {name!r}: {getattr(error, 'problem', error)}"
-    way_out = getattr(error, "way_out", None)
-    return (problem,) if way_out is None else (problem, way_out)
+    hint = getattr(error, "hint", None)
+    return (problem,) if hint is None else (problem, hint)

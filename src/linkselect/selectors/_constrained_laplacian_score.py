@@ -116,13 +116,13 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         if asks_all and X.must_stay_outside and known.listed_must is None:
             n_bytes = n_samples * X.shape[1] * X.dtype.itemsize
             fewer = max(2 * n_labelled, n_samples // 2)
-            way_out = "Keep the labels of fewer samples (-1 for the others)"
+            hint = "Keep the labels of fewer samples (-1 for the others)"
             if fewer < n_samples:
-                way_out = f"Pass max_queries={fewer}"
+                hint = f"Pass max_queries={fewer}"
             raise GuidedValueError(
                 f"X takes {n_bytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
                 "needs the samples in memory if it asks all of them for their neighbours.",
-                f"{way_out}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
+                f"{hint}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
                 "fits into memory.",
                 "max_queries",
             )

@@ -90,7 +90,7 @@ class FCBF(InformationSelector):
                     f"No feature is predominant: the largest symmetric uncertainty with the class "
                     f"is {best:.3g}, and it must exceed threshold={self.threshold:g}. The best "
                     "feature is kept.",
-                    way_out="Lower threshold, or choose another discretize.",
+                    hint="Lower threshold, or choose another discretize.",
                     settings={"threshold": "VALUE", "discretize": "VALUE"},
                 )
         return Ranking(found.uncertainty, found.order, wanted, {"path_": path})

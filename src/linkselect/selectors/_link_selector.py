@@ -144,7 +144,7 @@ class LinkSelector(PairSelector):
             warn_user(
                 "There are cannot-links but no must-links, and LinkSelector learns from "
                 "must-links: features are ranked as without pairs.",
-                way_out="Add must-links, or use a method that needs no must-link, such as LSDF().",
+                hint="Add must-links, or use a method that needs no must-link, such as LSDF().",
             )
         return known
 

@@ -101,7 +101,7 @@ class NearestNeighborSFS(LabelSelector):
         if known.lone_class is not None:
             raise GuidedValueError(
                 f"{type(self).__name__} needs at least 2 classes, but {known.lone_class.problem}",
-                known.lone_class.way_out,
+                known.lone_class.hint,
             )
         self._check_classes(encode_labels(given.y)[1])
         return known

@@ -104,7 +104,7 @@ class GraphSelector(RankingSelector):
             warn_user(
                 f"No feature has a standard error (NaN): one sample is a neighbour of {hub:.0%} of "
                 "those drawn, as short rows of counts are. The scores may be far off.",
-                way_out="Scale rows to the same length first, for example by "
+                hint="Scale rows to the same length first, for example by "
                 f"sklearn.preprocessing.normalize, or pass max_queries={X.shape[0]} for exact "
                 "scores.",
                 settings={"max_queries": str(X.shape[0])},
@@ -119,7 +119,7 @@ class GraphSelector(RankingSelector):
                 f"{np.count_nonzero(refused)} of {len(refused)} features have no standard error "
                 f"(NaN): too few samples carry their variance. A draw of {n_drawn:,} has on "
                 f"average fewer than {LEAST_CARRIERS} of these, so that the scores may be far off.",
-                way_out=f"Pass max_queries={n_asked} for standard errors of all features, or "
+                hint=f"Pass max_queries={n_asked} for standard errors of all features, or "
                 "transform skewed features first, for example by np.log1p.",
                 settings={"max_queries": str(n_asked)},
             )
@@ -166,7 +166,7 @@ class GraphSelector(RankingSelector):
             warn_user(
                 f"X has {many(n_samples, 'sample')} outside memory, so neighbours are searched for "
                 f"{n_queries:,} of them only; scores are estimates (see standard_errors_).",
-                way_out=f"Pass max_queries={n_queries} to choose that, or a larger number for "
+                hint=f"Pass max_queries={n_queries} to choose that, or a larger number for "
                 "smaller errors.",
                 settings={"max_queries": str(n_queries)},
             )

@@ -145,7 +145,7 @@ class SCGS(PairSelector):
                 f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "
                 f"above tol={self.tol:g}.",
                 ConvergenceWarning,
-                way_out="Raise max_iter, tol or sparsity, lower pair_weight, or standardise the "
+                hint="Raise max_iter, tol or sparsity, lower pair_weight, or standardise the "
                 "features.",
                 settings={"max_iter": "VALUE", "tol": "VALUE", "X": "standard"},
             )

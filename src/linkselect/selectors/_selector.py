@@ -336,7 +336,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             warn_user(
                 f"{n_constant} of {n_all} features are constant; they {rank}.",
                 ConstantFeaturesWarning,
-                way_out="Remove them with sklearn.feature_selection.VarianceThreshold().",
+                hint="Remove them with sklearn.feature_selection.VarianceThreshold().",
             )
         if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(

@@ -215,7 +215,7 @@ class SimilarityConstraintScore(PairSelector):
         if n_bytes > MANY_BYTES:
             warn_user(
                 f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory.",
-                way_out="Pass max_pairs=1_000_000 to draw that many pairs instead.",
+                hint="Pass max_pairs=1_000_000 to draw that many pairs instead.",
                 settings={"max_pairs": "1000000"},
             )
         return groups
@@ -249,7 +249,7 @@ class SimilarityConstraintScore(PairSelector):
             f"each of them half of the must-links are more than {limit:.2g} apart (in "
             f"{feature} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
             "where samples should be alike.",
-            way_out="Scale the features to [0, 1] with MinMaxScaler, or "
+            hint="Scale the features to [0, 1] with MinMaxScaler, or "
             'pass sigma="auto" or sigma="target".',
             settings={"X": "minmax", "sigma": "auto"},
         )

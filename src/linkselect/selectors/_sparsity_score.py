@@ -149,7 +149,7 @@ class SparsityScore(RankingSelector):
             warn_user(
                 f"All {len(values)} features that vary are reconstructed exactly and score 0, so "
                 "their order is that of the columns.",
-                way_out="Scale the features to [0, 1] or less, or choose form='tolerance', "
+                hint="Scale the features to [0, 1] or less, or choose form='tolerance', "
                 "graph='l2' or graph='lle'.",
                 settings={"X": "minmax", "form": "tolerance", "graph": "lle"},
             )

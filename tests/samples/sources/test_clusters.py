@@ -211,7 +211,7 @@ def test_part_that_kills_every_worker_is_an_error(client, tmp_path):
         map_parts(X, given.die)
 
 
-def test_the_command_line_has_its_own_way_out_of_a_cluster_without_workers(client):
+def test_the_command_line_has_its_own_hint_of_a_cluster_without_workers(client):
     said = problem_of(clusters.no_workers(client))
     assert said.endswith("Start the cluster or its workers again, or leave --scheduler out.")
 

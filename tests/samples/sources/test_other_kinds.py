@@ -30,10 +30,10 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_the_way_out_is_named(name):
-    X, way_out = REFUSED[name]
+def test_the_hint_is_named(name):
+    X, hint = REFUSED[name]
     for use in (VarianceScore().fit, open_stored):
-        with pytest.raises(GuidedTypeError, match=way_out):
+        with pytest.raises(GuidedTypeError, match=hint):
             use(X)
 
 
@@ -58,6 +58,6 @@ def test_how_other_blocks_become_arrays_works(kind):
     X = dask.array.from_array(values, chunks=(2, 2)).map_blocks(kind)
     with pytest.raises(GuidedTypeError, match="Turn them into NumPy arrays") as caught:
         find_stored(X)
-    call = caught.value.way_out.removeprefix("Turn them into NumPy arrays: ").rstrip(".")
+    call = caught.value.hint.removeprefix("Turn them into NumPy arrays: ").rstrip(".")
     mended = eval(call, {"X": X, "dask": dask, "numpy": np, "VALUE": 0})
     np.testing.assert_array_equal(np.asarray(find_stored(mended)), values)

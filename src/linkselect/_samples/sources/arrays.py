@@ -133,7 +133,7 @@ class ArraySource(Source):
             warn_user(
                 f"The chunks of {self.label} are tall: {height:,} rows of all columns take "
                 f"{line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
-                way_out="Store it with chunks of fewer rows and more columns.",
+                hint="Store it with chunks of fewer rows and more columns.",
             )
 
 

@@ -247,9 +247,9 @@ def _source_of_path(
 
 def _refuse_other_kind(X: Any) -> None:
     """Raise an error for what is not read as it is, but is often meant to be."""
-    for name, way_out in _REFUSED.items():
+    for name, hint in _REFUSED.items():
         if is_a(X, name):
-            raise GuidedTypeError(f"X is a {name}, which is not read by parts.", way_out, "X")
+            raise GuidedTypeError(f"X is a {name}, which is not read by parts.", hint, "X")
     if hasattr(X, "read") and hasattr(X, "seek"):
         raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
     is_list = isinstance(X, list | tuple) and len(X) > 0

@@ -89,7 +89,7 @@ def warn_of_folder_columns(label: str, names: Sequence[str]) -> None:
     warn_user(
         f"{label} has columns in the names of its folders, which are not used as features: "
         f"{listed}.",
-        way_out=f"open_stored(path, without=[{listed}]) says that this is meant, and "
+        hint=f"open_stored(path, without=[{listed}]) says that this is meant, and "
         f"column({names[0]!r}) of what it returns reads one, such as the labels.",
     )
 
@@ -104,7 +104,7 @@ def warn_of_order(files: Sequence[Path], folder: Path) -> None:
             warn_user(
                 f"{found} is read before {expected}: files are read in the order of their names, "
                 "letter by letter, as pandas and pyarrow do.",
-                way_out="Put the labels in the same order, or give the numbers in the names the "
+                hint="Put the labels in the same order, or give the numbers in the names the "
                 "same length.",
             )
             return

@@ -90,7 +90,7 @@ def kind_of(
         raise InputError(
             f"{file.name}, {where(row)}: {file.feature} {shown(column.name)} has the value "
             f"{shown(value)}, not a number. "
-            f"{_way_out(column.name, value or '', file, separator)}"
+            f"{_hint(column.name, value or '', file, separator)}"
         )
     if {value.strip().casefold() for value in distinct} <= _YES | _NO:
         return "yes and no"
@@ -121,7 +121,7 @@ def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> Flo
     return np.array(found, dtype=np.float64)
 
 
-def _way_out(name: str, value: str, file: TableFile, separator: str) -> str:
+def _hint(name: str, value: str, file: TableFile, separator: str) -> str:
     """Say what to do about one value among numbers; a comma in it may mean two things."""
     fraction = COMMA.fullmatch(value) and "," not in (file.how.decimal, separator)
     hints = [

@@ -127,17 +127,17 @@ def _about_missing(texts: Sequence[str], marks: set[str | None], how: Reading) -
 def _check_classes(known: Sequence[str], name: str | None, source: str) -> None:
     """Refuse an id or a measurement in the place of classes."""
     n_classes = len(set(known))
-    way_out = (
+    hint = (
         "Name the column of classes; or cut the numbers into classes of equal size, such as "
         "--bins 2; or pass --bins all if every value is a class."
     )
     if n_classes == len(known) > 2:
         if not all(map(_is_number, known)):
-            way_out = "Name the column of classes."
+            hint = "Name the column of classes."
         raise InputError(
             f"{source}: the label column {shown(name)} has a different value in each of "
             f"{len(known)} rows ({', '.join(map(shown, known[:3]))}, ...): an id or a measurement, "
-            f"not a class. {way_out}"
+            f"not a class. {hint}"
         )
     numbers = [float(one) for one in known] if all(map(_is_number, set(known))) else []
     fractions = any(not one.is_integer() for one in numbers)
@@ -146,7 +146,7 @@ def _check_classes(known: Sequence[str], name: str | None, source: str) -> None:
         raise InputError(
             f"{source}: the label column {shown(name)} has {n_classes} different numbers in "
             f"{len(known)} rows, from {min(numbers):g} to {max(numbers):g}: a measurement, not "
-            f"{n_classes} classes. {way_out}"
+            f"{n_classes} classes. {hint}"
         )
 
 

@@ -76,12 +76,12 @@ class Metadata:
             which = f"{file.name} nor {self.file.name}"
             return f"Neither {which} has a column {shown(name)} ({option}). {hint}"
         samples = [one for one in names if one in self.row_of]
-        way_out = f"{nearest(name, names)} Give the columns of ids the same name in both files."
+        hint = f"{nearest(name, names)} Give the columns of ids the same name in both files."
         if samples:
             listed = _first(samples, 2)
-            way_out = f"Its columns are samples of {self.file.name} ({listed}): pass --transpose."
+            hint = f"Its columns are samples of {self.file.name} ({listed}): pass --transpose."
         where = f"{file.name} has no column {shown(name)} ({option})"
-        return f"{where} to join {self.file.name} by. {way_out}"
+        return f"{where} to join {self.file.name} by. {hint}"
 
     def joined(self, table: Table, file: TableFile) -> Table:
         """Return the table with what the metadata say about its rows."""
@@ -131,14 +131,14 @@ class Metadata:
         assert table.ids is not None
         one, other = shown(table.ids[0]), shown(next(iter(self.ids), ""))
         turned = self.row_of.keys() & set(table.names)
-        way_out = "Is the column of ids the right one (--id-column)?"
+        hint = "Is the column of ids the right one (--id-column)?"
         if turned and file.how.transpose:
-            way_out = "The rows are the samples: leave --transpose out."
+            hint = "The rows are the samples: leave --transpose out."
         elif turned:
-            way_out = "The columns of the table are the samples: pass --transpose."
+            hint = "The columns of the table are the samples: pass --transpose."
         return (
             f"{file.name} and {self.file.name} have no sample in common: the first is {one} in the "
-            f"table and {other} in the metadata. {self._about_spelling(table.ids) or way_out}"
+            f"table and {other} in the metadata. {self._about_spelling(table.ids) or hint}"
         )
 
     def _about_spelling(self, absent: Sequence[str]) -> str:
