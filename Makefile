@@ -26,10 +26,11 @@ quick: .venv/ready  ## test the core parts within a minute: pairs, samples, grap
 test: lint types unit  ## lint, check types, run unit tests and doctests
 
 # The last line is for what only pre-commit sees: the ends of lines and files, TOML, YAML, large files.
-lint: .venv/ready  ## check style, spelling and files
+lint: .venv/ready  ## check style, spelling, language and files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/codespell
+	@if git rev-parse --git-dir >/dev/null 2>&1; then $(BIN)/python docs/language.py; fi
 	@if git rev-parse --git-dir >/dev/null 2>&1; then \
 		SKIP=ruff-check,ruff-format,mypy,codespell $(BIN)/pre-commit run --all-files; fi
 
@@ -77,7 +78,9 @@ bench: .bench-venv/ready  ## measure speed and memory beside all alternatives; w
 # Pages of functions that have moved would be warnings, so the reference is made anew.
 docs: .venv/docs  ## build the documentation into docs/_build/html
 	rm -rf docs/api/generated
+	rm -rf docs/_build
 	$(BIN)/sphinx-build -q -W --keep-going -b html docs docs/_build/html
+	$(BIN)/python .ci/check_site.py
 	@echo "Open docs/_build/html/index.html"
 
 # An environment of its own, in a temporary folder, shows whether the wheel works without the checkout.

@@ -1,9 +1,10 @@
-"""How far the papers' tables are reproduced, as Markdown, from what `linkselect reproduce` wrote.
+"""Report in Markdown how closely the papers' tables are reproduced, from `linkselect reproduce`.
 
-`python benchmarks/agreement.py sparsity-score-2012=DIR ...` prints, for each paper, how many cells
-agree, each cell that does not with the reason found, and which claims held.
-With `--write docs/reproduction/PAGE.md` these parts replace those between the marks in that page.
-Reasons are in `benchmarks/reasons.csv`: the first line that fits a cell counts, empty fits all.
+`python benchmarks/agreement.py sparsity-score-2012=DIR ...` prints, for each paper, the number of
+cells that agree, each cell that does not with the reason found, and the claims with their outcome.
+With `--write docs/reproduction/PAGE.md` these parts replace those between the marks on that page.
+Reasons are in `benchmarks/reasons.csv`: the first line that matches a cell counts, and an empty
+field matches everything.
 """
 
 import argparse
@@ -21,14 +22,14 @@ from linkselect.reproduction._agreement import (
     tolerances_of,
     unit_of,
 )
-from linkselect.reproduction._paper_page import shown, shown_difference
+from linkselect.reproduction._paper_page import shown
 from linkselect.reproduction._papers import load_paper
 from linkselect.reproduction._results_folder import read_cells, read_records
 
 YEAR_2020 = "similarity-constraint-score-2020"
 REASONS = Path(__file__).with_name("reasons.csv")
 
-# What a table is asked for, where it is not the first step of its unit.
+# The tolerance of a table, where it is not the first one of its unit.
 ASKED = {
     (YEAR_2020, 3): Tolerance(3.0),
     (YEAR_2020, 4): Tolerance(0.1, relative=True),
@@ -38,7 +39,7 @@ ASKED = {
 
 
 def measure_of(paper, table, cell):
-    """Return what counts as agreement, or None where single numbers are not compared."""
+    """Return the tolerance for a cell, or None where single numbers are not compared."""
     unit = unit_of(cell, table.unit_name)
     if unit in (AVERAGE_RANK, FEATURES):
         return tolerances_of(unit)[0]
@@ -63,19 +64,21 @@ def summary(paper, table, cells, record):
     for measure in dict.fromkeys(measure_of(paper, table, cell) for cell in cells):
         same = [cell for cell in cells if measure_of(paper, table, cell) == measure]
         if measure is None:
-            lines.append(f"{start} | {len(same)} | not compared number by number | |")
+            lines.append(f"{start} | {len(same)} | not compared | |")
             continue
-        what = "" if len(same) == len(cells) else f"{unit_of(same[0], table.unit_name)}: "
-        held, found = sum(map(measure.agrees, same)), ""
+        unit = unit_of(same[0], table.unit_name)
+        what = "" if len(same) == len(cells) else f"{unit}: "
+        found = str(sum(map(measure.agrees, same)))
         if not measure.relative:
-            steps = tolerances_of(unit_of(same[0], table.unit_name))
-            counts = [f"{sum(map(step.agrees, same))} within {step}" for step in steps]
-            found = f" ({', '.join(counts)})"
-        lines.append(f"{start} | {len(same)} | {what}within {measure} | {held}{found} |")
+            others = [step for step in tolerances_of(unit) if step != measure]
+            counts = [f"{sum(map(step.agrees, same))} within {step}" for step in others]
+            found += f" ({', '.join(counts)})"
+        lines.append(f"{start} | {len(same)} | {what}within {measure} | {found} |")
     return "\n".join(lines)
 
 
 def disagreements(paper, table, cells, reasons):
+    """Yield the cells outside the tolerance: data set, method, setting, both numbers, reason."""
     if table.unit_name.startswith(RANK_SUM):
         yield from lost_rows(paper, table, cells, reasons)
         return
@@ -84,21 +87,53 @@ def disagreements(paper, table, cells, reasons):
         if measure is not None and not measure.agrees(cell):
             unit = unit_of(cell, table.unit_name)
             numbers = [shown(value, unit) for value in (cell.published, cell.ours)]
-            numbers.append(shown_difference(cell, unit))
-            names = [cell.dataset, table.shown_method(cell.method), cell.setting]
             why = reason_for(reasons, paper, table, cell)
-            yield row(table.number, *names, *numbers, why)
+            yield cell.dataset, table.shown_method(cell.method), cell.setting, *numbers, why
 
 
 def lost_rows(paper, table, cells, reasons):
-    """Name the winners of rows that another method wins here."""
+    """Yield the rows that another method wins here, with both winners."""
     for (dataset, setting), same in same_winners(cells).items():
         if not same:
             line = [c for c in cells if (c.dataset, c.setting) == (dataset, setting)]
-            told = min(line, key=lambda cell: cell.published)
+            published = min(line, key=lambda cell: cell.published)
             ours = min(line, key=lambda cell: cell.ours)
-            why = reason_for(reasons, paper, table, told)
-            yield row(table.number, dataset, "winner", setting, told.method, ours.method, "", why)
+            why = reason_for(reasons, paper, table, published)
+            yield dataset, "winner", setting, published.method, ours.method, why
+
+
+def disagreement_table(number, off, notes):
+    """Return the cells that disagree, with a column for each method and setting.
+
+    `notes` numbers the reasons, and grows with each new one.
+    """
+    settings = [[part.strip() for part in setting.split(",")] for _, _, setting, *_ in off]
+    common = [part for part in settings[0] if all(part in parts for parts in settings)]
+    rows, columns = {}, {}
+    for (dataset, method, _, published, ours, why), parts in zip(off, settings, strict=True):
+        column = ", ".join([method, *(part for part in parts if part and part not in common)])
+        note = notes.setdefault(why, len(notes) + 1)
+        columns[column] = None
+        rows.setdefault(dataset, {})[column] = f"{published} → {ours} ({note})"
+    # Numeric order within names: 4 constraints come before 10.
+    columns = sorted(
+        columns,
+        key=lambda name: [
+            int(part) if part.isdigit() else part for part in re.split(r"(\d+)", name)
+        ],
+    )
+    under = f" ({', '.join(common)})" if any(common) else ""
+    return [
+        f"Table {number}{under}, published → ours (reason):",
+        "",
+        row("data", *columns),
+        "|---" * (1 + len(columns)) + "|",
+        *(
+            row(name, *(cells.get(column, "") for column in columns))
+            for name, cells in rows.items()
+        ),
+        "",
+    ]
 
 
 def row(*fields):
@@ -115,30 +150,34 @@ def tables_part(paper, folder, reasons):
     ]
     if not tables:
         return []
-    off = [line for table, cells in tables for line in disagreements(paper, table, cells, reasons)]
-    return [
-        "| table | runs | cells | agreement | how many |",
+    lines = [
+        "| table | runs | cells | criterion | cells that agree |",
         "|---|---|---|---|---|",
         *(summary(paper, table, cells, records[table.name]) for table, cells in tables),
         "",
         "Cells that do not agree:",
         "",
-        "| table | data | method | setting | published | ours | difference | reason found |",
-        "|---|---|---|---|---|---|---|---|",
-        *off,
-        "",
     ]
+    notes = {}
+    for table, cells in tables:
+        off = list(disagreements(paper, table, cells, reasons))
+        lines += disagreement_table(table.number, off, notes) if off else []
+    return [*lines, "Reasons:", "", *(f"{number}. {why}." for why, number in notes.items()), ""]
 
 
 def claims_part(folder):
+    records = [record for record in read_records(folder).values() if record.claims]
     lines = [
-        row(f"{record.part} ({record.runs}, seed {record.seed})", claim.text, held, claim.found)
-        for record in read_records(folder).values()
+        row(record.part, claim.text, "yes" if claim.held else "no", claim.found)
+        for record in records
         for claim in record.claims
-        for held in ("yes" if claim.held else "no",)
     ]
-    head = ["| where | claim | held | found |", "|---|---|---|---|"]
-    return [*head, *lines, ""] if lines else []
+    if not lines:
+        return []
+    figures = (record for record in records if record.part.startswith("Figure"))
+    runs = [f"{record.part}: {record.runs}, seed {record.seed}." for record in figures]
+    made = [" ".join(runs), ""] if runs else []
+    return [*made, "| part | claim | holds | found |", "|---|---|---|---|", *lines, ""]
 
 
 def main():

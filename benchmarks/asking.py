@@ -1,15 +1,15 @@
-"""Simulate a person who is asked about pairs: what the order of questions is worth, when to stop.
+"""Simulate a person who answers questions about pairs: order of questions, and when to stop.
 
-Prints the tables of docs/asking_simulation.md and with `--write` puts them there. What is measured
-is kept in a file, so the same command goes on where it was stopped. `--speed` measures how long
-the next question takes instead.
+Prints the tables of docs/asking_simulation.md, and with `--write` puts them there. Results are kept
+in a file, so the same command resumes after an interruption. `--speed` measures instead how long
+the next question takes.
 
     python benchmarks/asking.py --write    # about 1.5 hours on one core
     python benchmarks/asking.py --speed
 
 Half of the rows (at most 200) are asked about, the other half (at most 200) tests, as in
-pairs_alone.py. After so many answers LinkSelector ranks the features by the pairs that were
-answered; a nearest neighbour and a linear SVM test the first 5 to 50.
+pairs_alone.py. After certain numbers of answers LinkSelector ranks the features from the answered
+pairs; 1-NN and a linear SVM test the first 5 to 50.
 """
 
 import argparse
@@ -35,12 +35,12 @@ from pairs_alone import read, split
 
 PAGE = Path(__file__).parents[1] / "docs" / "asking_simulation.md"
 PUBLIC = tuple(STRATEGIES)
-# What it costs that every fifth question is drawn at random.
+# A variant that measures the cost of drawing every fifth question at random.
 EVERY, NONE_DRAWN = _strategies.EVERY, ", no question drawn"
 ALL = (*PUBLIC, *TRIED, "grow" + NONE_DRAWN)
-# Of all orders that were tried, and of what is known after every ten answers.
+# Draws of the orders that were tried, and of the course of states after every ten answers.
 TRIED_DRAWS, COURSE_DRAWS = 2, 3
-# Noise has nothing to learn; so many tables of each kind are asked about.
+# Number of tables of noise, and their numbers of classes.
 N_NOISE, CLASSES = 200, (2, 3)
 
 
@@ -60,7 +60,7 @@ def order(name, draw, person, strategy):
 
 
 def jobs(n_draws):
-    """Return all that is to be measured."""
+    """Yield all units of work."""
     for draw in range(n_draws):
         orders = ALL if draw < TRIED_DRAWS else FINALISTS
         yield from product(["order"], SETS, [draw], PERSONS, orders)
@@ -70,7 +70,7 @@ def jobs(n_draws):
 
 
 def speed(n_samples, n_features, n_answers=100, n_classes=10):
-    """Time the start, and the next question after an answer."""
+    """Print the time of the start, and of the next question after an answer."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((n_samples, n_features), dtype=np.float32)
     y = rng.integers(n_classes, size=n_samples)

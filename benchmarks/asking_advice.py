@@ -1,4 +1,4 @@
-"""When more answers are no longer worth it: the states that a page may speak about, and chance."""
+"""Measure when more answers stop improving the features, and how often noise looks significant."""
 
 from itertools import pairwise
 from typing import NamedTuple
@@ -19,16 +19,16 @@ EVERY, MOST = 10, 100
 
 
 def explained(X, pairs, features):
-    """Return which share of what all features explain some of them explain."""
+    """Return the share explained by some features, relative to all features."""
     rules = ls.FeatureRules(ls.LinkSelector(), len(features), keep=features)
     return float(rules.fit(X, pairs=pairs).estimator_.path_[-1])
 
 
 def course(name, draw, person):
-    """Follow the default order: after every ten answers what the page knows, and accuracies.
+    """Follow the default order; return accuracies and the state of the page every ten answers.
 
-    `best` and `many` have, for the features of the page and for 50, the share of what those chosen
-    now explain that those chosen 10 and 20 answers ago, and from no answer, would explain now.
+    `best` and `many` (the features of the page, and 50) compare what three earlier selections
+    explain with what the present one explains: those of 10 and 20 answers ago, and of no answer.
     """
     data = split(*read(name), draw)
     varies = int((np.ptp(data.X, axis=0) > 0).sum())
@@ -61,13 +61,13 @@ def course(name, draw, person):
 
 
 def check(X, pairs):
-    """Measure what the page measures after every tenth answer."""
+    """Validate as the page does after every tenth answer."""
     selector = ls.LinkSelector(number_of_best(X.shape[1]))
     return validate(selector, X, pairs=pairs, n_resamples=0)
 
 
 def looks(seed, n_classes, order):
-    """Return the p-value after every ten answers if classes have nothing to do with the samples."""
+    """Return the p-value after every ten answers if classes are independent of the samples."""
     rng = np.random.default_rng([seed, n_classes])
     X, y = rng.normal(size=(100, 20)), rng.permutation(100) % n_classes
     questions = enumerate(answered(X, y, order, seed, "always right", MOST), start=1)
@@ -82,7 +82,7 @@ def looks(seed, n_classes, order):
 
 
 class State(NamedTuple):
-    """What is known after some answers, and what the next 20 bring."""
+    """The state after some answers, and the gain of the next 20."""
 
     name: str
     known: dict[str, float | None]
@@ -92,18 +92,18 @@ class State(NamedTuple):
 FORECASTS = {
     "answers": "number of answers",
     "alike": "number of alike answers",
-    "auc": "AUC on held-out pairs, where it is known",
-    "stayed": "share of the best features that stayed over the last 10 answers",
-    "best 10": "share of what the best features explain that the best of 10 answers ago explain",
+    "auc": "AUC on held-out pairs, where available",
+    "stayed": "share of the best features kept over the last 10 answers",
+    "best 10": "share of what the best features explain that those of 10 answers ago explain",
     "best 20": "the same, of 20 answers ago",
     "many 20": "the same with 50 features",
 }
 
 
 def states(units, sets):
-    """Return the states from which 20 more answers could be given, as the page sees them.
+    """Return the states in which 20 more answers could be given.
 
-    It compares features with those of 10 answers ago, if there was an alike answer by then.
+    Like the page, only states count that had an alike answer 10 answers ago.
     """
     found = []
     for job, course in units.items():
@@ -137,8 +137,8 @@ def interval(some, value):
 
 
 def advice_table(units, sets):
-    """Return what the next 20 answers gained, by the share of best features that stayed."""
-    head = ["stayed", "states", "gain of 20 answers", "gained more than 1", "more than 2"]
+    """Return the gain of the next 20 answers, by the share of best features kept."""
+    head = ["features kept", "states", "gain of 20 answers", "gained more than 1", "more than 2"]
     head.append("lost more than 1")
     every, rows = states(units, sets), []
     uppers = (np.inf, *(state.least for state in STATES[:-1]))
@@ -166,8 +166,8 @@ def forecast(some, label, n_parts=3):
     Returns
     -------
     tuple
-        The share of the variance that is forecast, and by how much squared errors are smaller than
-        those of one mean for all: mean over data sets and its standard error.
+        The share of the variance explained, and for each data set by how much the squared error is
+        smaller than that of a single mean.
     """
     some = [one for one in some if one.known[label] is not None]
     values, gains = np.array([(one.known[label], one.gain) for one in some]).T
@@ -188,12 +188,12 @@ def forecast(some, label, n_parts=3):
 
 
 def forecast_table(units, sets):
-    """Return how well each number forecasts what 20 more answers gain."""
+    """Return how well each number forecasts the gain of 20 more answers."""
     every, rows = states(units, sets), []
     for label, words in FORECASTS.items():
         share, better = forecast(every, label)
         rows.append([words, f"{100 * share:+.1f} %", with_error(better)])
-    return table(["number", "forecast variance", "squared error less by"], rows)
+    return table(["number", "variance explained", "squared error less by"], rows)
 
 
 def noise_table(units):
@@ -213,7 +213,9 @@ def noise_table(units):
         shares = 100 * np.transpose([(ever, twice), error])
         cells = [f"{100 * each:.1f} %", *(f"{a:.1f} ± {b:.1f} %" for a, b in shares)]
         rows.append([order, len(runs), f"{n_checks / len(runs):.1f}", *cells])
-    return table(["order", "runs", "checks a run", "a check", "any check", "two in a row"], rows)
+    return table(
+        ["order", "runs", "checks per run", "per check", "any check", "two in a row"], rows
+    )
 
 
 def advice_tables(units):

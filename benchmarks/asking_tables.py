@@ -8,8 +8,8 @@ from asking_person import PERSONS
 from pairs_alone_tables import CHOSEN_ON, HELD_OUT
 
 ANSWERS = (10, 20, 40, 80)
-GROUPS = {"chosen on": CHOSEN_ON, "held out": HELD_OUT}
-# Orders that are measured on more draws, and the one that all are compared with.
+GROUPS = {"design": CHOSEN_ON, "held out": HELD_OUT}
+# Orders measured on more draws, and the baseline.
 SHOWN = ("random", "minmax", "grow", "nearest")
 FINALISTS = (*SHOWN, "grow, Constraint Score")
 BASE = "random"
@@ -25,9 +25,9 @@ def measured(units, order, person, sets):
 
 
 def gains(units, order, persons, sets, base=BASE):
-    """Return gains of an order over another one, data sets by numbers of answers, and draws.
+    """Return the gains over a baseline, data sets by numbers of answers, and the number of draws.
 
-    Only what both were tried on counts; 1-NN and SVM, draws and persons are averaged.
+    Only units that both orders have count; 1-NN and SVM, draws and persons are averaged.
     """
     by_set = {}
     for person in persons:
@@ -40,7 +40,7 @@ def gains(units, order, persons, sets, base=BASE):
 
 
 def with_error(values):
-    """Write the mean over data sets and its standard error."""
+    """Return the mean over data sets and its standard error as text."""
     return f"{np.mean(values):+.1f} ± {np.std(values, ddof=1) / np.sqrt(len(values)):.1f}"
 
 
@@ -52,12 +52,12 @@ def table(head, rows):
 def gain_row(units, label, order, persons, sets, base=BASE):
     found, n_draws = gains(units, order, persons, sets, base)
     cells = [with_error(column) for column in (*found.T, found.mean(axis=1))]
-    ahead = f"{(found.mean(axis=1) > 0).sum()} of {len(found)}"
+    ahead = f"{(found.mean(axis=1) > 0).sum()}/{len(found)}"
     return [*label, *cells, ahead, n_draws]
 
 
 def gain_table(units, group):
-    """Return the gains of the orders that were measured on most draws over random questions."""
+    """Return the gains over random questions of the orders measured on most draws."""
     head = ["person", "order", *(f"{n} answers" for n in ANSWERS), "mean", "ahead on", "draws"]
     rows = [
         gain_row(units, (person, order), order, (person,), GROUPS[group])
@@ -78,7 +78,7 @@ def tried_table(units, orders):
 
 
 def level_table(units):
-    """Return accuracies by 1-NN / SVM, a person who is always right, and alike answers."""
+    """Return accuracies by 1-NN / SVM for a person who is always right, and alike answers."""
     rows = []
     for group, order in product(GROUPS, ("random", "grow", "nearest")):
         found = measured(units, order, "always right", GROUPS[group])
@@ -109,7 +109,7 @@ def set_table(units):
 def order_tables(units, orders):
     """Return all tables about the order of questions by their marks."""
     return {
-        "gains": gain_table(units, "chosen on"),
+        "gains": gain_table(units, "design"),
         "gains, held out": gain_table(units, "held out"),
         "levels": level_table(units),
         "tried": tried_table(units, orders),

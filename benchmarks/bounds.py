@@ -1,4 +1,4 @@
-"""Search for inputs that come closest to the bounds of fast paths, and write down how close.
+"""Search for inputs whose errors come closest to the bounds of the fast paths.
 
 `python benchmarks/bounds.py` prints the table, in about two minutes; `--write` puts it between the
 marks of `docs/bounds.md`. A share above 1 would be a wrong bound, and the command fails.
@@ -9,7 +9,7 @@ import os
 import sys
 from pathlib import Path
 
-# Products add up in another order if they are shared between threads.
+# Threads would change the order of summation in products.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
@@ -32,8 +32,11 @@ def largest_shares(rounds, seeds):
 
 
 def table(shares):
-    """Set out what was found, and how much smaller a bound is caught to be wrong."""
-    lines = ["| bound | sums | largest error / bound | caught if smaller by |", "|---|---|---|---|"]
+    """Return the table: the largest error per bound, and the factor by which tests detect less."""
+    lines = [
+        "| bound | sums | largest error / bound | detected if smaller by |",
+        "|---|---|---|---|",
+    ]
     for name, share in shares.items():
         attack = ATTACKS[name]
         factor = f"{1 / share:.3g}"

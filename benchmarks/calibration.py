@@ -1,14 +1,14 @@
-"""How often are the claims wrong? Write docs/calibration.md from noise and from real data.
+"""Measure how often the claims are wrong, on noise and on real data, for docs/calibration.md.
 
-    python benchmarks/calibration.py DATA --minutes 60        # goes on where it ended
+    python benchmarks/calibration.py DATA --minutes 60        # resumes the last run
     python benchmarks/calibration.py DATA --only real,rare_3  # some kinds of tables, or designs
     python benchmarks/calibration.py DATA --only link_selector     # or methods
 
-On noise, what is known has nothing to do with X, so every claim is false. On real data half of the
-samples are given, with pairs or labels among them; the truth is measured on the other half. DATA is
-the folder of the .npz files that CONTRIBUTING names; without it there is noise only. One line for
-each table goes to benchmarks/calibration.jsonl; lines of another state of the code do not count.
-Rows of the page that were not measured again stay.
+On noise, the supervision is independent of X, so every claim is false. On real data, half of the
+samples are given with pairs or labels, and the truth is measured on the other half. DATA is the
+folder of the .npz files that CONTRIBUTING names; without it only noise is used. One line for each
+table goes to benchmarks/calibration.jsonl; lines of another version of the code are ignored. Rows
+of the page that were not measured again stay.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from concurrent.futures import ProcessPoolExecutor
 from itertools import islice
 from pathlib import Path
 
-# Before NumPy is loaded: every process has one core.
+# Set before NumPy is imported: every process uses one core.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
@@ -71,13 +71,13 @@ JUDGED = (
     "_permuted_scores",
 )
 N_TABLES, N_SLOW_TABLES = 200, 60
-# Methods that take longer see some of the designs.
+# Slower methods get only some of the designs.
 DESIGNS_OF = {
     "lsdf": {*COMPARED, "clustered", "rare_5", "asked_100", "given_and_asked"},
     "constrained_laplacian": {*COMPARED},
     "consensus": {*COMPARED, "rare_5", "200_samples"} - {"labels", "labels_replicates"},
 }
-# A rate above this is measured again, with other seeds; then that rate counts.
+# A rate above this is measured again with other seeds, and the new rate replaces it.
 DOUBTED, N_AGAIN, FIRST_AGAIN = 0.05, 1000, 10_000
 
 
@@ -85,7 +85,7 @@ DOUBTED, N_AGAIN, FIRST_AGAIN = 0.05, 1000, 10_000
 
 
 def tasks(data):
-    """List everything to be done, in an order in which all cells grow together."""
+    """List all tasks, ordered so that all cells grow together."""
     found = []
     for seed in range(N_TABLES):
         found += [
@@ -126,7 +126,7 @@ def tasks(data):
 
 
 def doubted(done):
-    """List tables of other seeds for the cells whose claims were wrong more often than allowed."""
+    """Yield tasks with other seeds for cells whose claims were wrong more often than allowed."""
     first = {task: found for task, found in done.items() if task[3] < FIRST_AGAIN}
     for kind in ("noise", "must", "labels", "compare"):
         for (design, method), found in cells(first, kind).items():
@@ -140,7 +140,7 @@ def doubted(done):
 
 def run(task, data):
     kind, design, method, seed, *name = task
-    effort.MOST_RESAMPLES = effort.FEWEST_RESAMPLES = 0  # nothing is claimed about them here
+    effort.MOST_RESAMPLES = effort.FEWEST_RESAMPLES = 0  # no claim about them is tested here
     does = {
         "noise": on_noise,
         "must": must_on_noise,
@@ -161,7 +161,7 @@ def run(task, data):
 
 
 def fingerprint():
-    """Name the state of the code that is judged; words do not count."""
+    """Return a hash of the tested code; its strings are ignored."""
     digest = hashlib.sha256()
     folder = ROOT / "src" / "linkselect" / "evaluation"
     for file in sorted(path for name in JUDGED for path in folder.glob(f"{name}.py")):
@@ -211,13 +211,13 @@ def work(data, minutes, jobs, only):
 
 
 def share(values):
-    """Return how often something holds, with an exact 95 % interval."""
+    """Return a share as text, with its exact 95 % interval."""
     n, k = len(values), sum(map(bool, values))
     if not n:
         return "-"
     low = 0.0 if k == 0 else beta.ppf(0.025, k, n - k + 1)
     high = 1.0 if k == n else beta.ppf(0.975, k + 1, n - k)
-    return f"{100 * k / n:.1f} % ({100 * low:.0f} to {100 * high:.0f})"
+    return f"{100 * k / n:.1f} % [{100 * low:.0f}, {100 * high:.0f}]"
 
 
 def cells(done, kind):
@@ -235,7 +235,7 @@ def covered(one, truth):
 def noise_table(done):
     yield (
         "| design | method | tables | no claim | better than chance | "
-        "better than random features | interval holds 0.5 |"
+        "better than random features | interval contains 0.5 |"
     )
     yield "|---|---|---|---|---|---|---|"
     both = {**cells(done, "noise"), **cells(done, "must")}
@@ -255,7 +255,7 @@ def noise_table(done):
 def label_table(done):
     yield (
         "| labels | method | tables | better than chance | better than random features | "
-        "number chosen: better than chance | its accuracy | accuracy at the best number |"
+        "chosen number: better than chance | its accuracy | accuracy of the best number |"
     )
     yield "|---|---|---|---|---|---|---|---|"
     for (design, method), found in cells(done, "labels").items():
@@ -272,7 +272,10 @@ def label_table(done):
 
 
 def compare_table(done):
-    yield "| design | tables | compared | was better than, any | beat a random choice, any |"
+    yield (
+        "| design | tables | compared | any method better than another | "
+        "any better than a random choice |"
+    )
     yield "|---|---|---|---|---|"
     for (design, _), found in cells(done, "compare").items():
         told = [one for one in found if one.get("any") is not None]
@@ -285,8 +288,8 @@ def compare_table(done):
 def feature_table(done):
     yield (
         "| design | method | tables | any irrelevant feature with adjusted p < .05 | "
-        "any with q <= .1 | irrelevant features with q <= .1, mean | relevant ones, mean | "
-        "share of irrelevant ones among those found, mean |"
+        "any with q <= .1 | irrelevant features with q <= .1 | relevant ones | "
+        "irrelevant share of those found |"
     )
     yield "|---|---|---|---|---|---|---|---|"
     for (design, method), found in cells(done, "features").items():
@@ -302,8 +305,7 @@ def feature_table(done):
 
 def real_table(done):
     yield (
-        "| design | method | runs | with an interval | bias | covered | "
-        "covered, sets measured afterwards |"
+        "| design | method | runs | with an interval | bias | covered | covered, held-out sets |"
     )
     yield "|---|---|---|---|---|---|---|"
     for (design, method), found in cells(done, "real").items():
@@ -338,7 +340,7 @@ def power_table(done):
 
 
 def with_kept_rows(lines, before):
-    """Add the rows of the page that are of other designs or methods than the new ones."""
+    """Add the page's rows of designs and methods that were not measured now."""
     header = next(line for line in lines if line.startswith("| "))
     width = 2 if header.split("|")[2] == " method " else 1
     rows = {tuple(line.split("|")[1 : 1 + width]): line for line in lines if line.startswith("| ")}
@@ -392,7 +394,7 @@ def main():
     wanted = {*tasks(options.data), *doubted(done)}
     done = {task: found for task, found in done.items() if task in wanted}
     write_page(done)
-    print(f"{len(done)} of {len(wanted)} tables are measured; {PAGE.name} is written.")
+    print(f"Measured {len(done)} of {len(wanted)} tables and wrote {PAGE.name}.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What claims are tried on: noise of many kinds, and real data; see calibration.py."""
+"""Data on which claims are tested: many kinds of noise, and real data; see calibration.py."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from linkselect.evaluation import choose_number, compare, nearest_neighbor_curve
 from linkselect.evaluation._pair_auc import auc_of_distances, total_distances
 
 N_SELECTED = 20
-# The factor for refitting was chosen on the first sets; the held-out ones later.
+# The variance factor for refitting was chosen on these sets, not on the held-out ones.
 CHOSEN_ON = [
     "colon",
     "allaml",
@@ -86,7 +86,7 @@ def rare(size, n=60):
 
 
 def disjoint_links(y, rng, n_links):
-    """Draw pairs that share no sample, as many of each kind as there are."""
+    """Draw pairs that share no sample, up to `n_links` of each kind."""
     left, found = list(rng.permutation(len(y))), {True: [], False: []}
     while left and min(map(len, found.values())) < n_links:
         one, alike = left.pop(), len(found[True]) <= len(found[False])
@@ -141,7 +141,7 @@ def asked(n_answers, make=normal, n=200):
 
 
 def given_and_asked(rng, n=120):
-    """Give 40 pairs, and ask for 20 answers more, whose questions follow from the pairs."""
+    """Give 40 pairs, and ask 20 further questions that depend on them."""
     X, y = normal(rng, n), rng.integers(0, 2, n)
     given = disjoint_links(y, rng, 20)
     return X, given | answers(X, y, rng, 20, given), {}
@@ -252,7 +252,7 @@ LABELLED = {"60 x 100": (60, 100, 0.5), "40 x 500": (40, 500, 0.5), "one in ten"
 
 
 def labels_on_noise(design, method, seed):
-    """Validate a given number of features, and one that is chosen by accuracy."""
+    """Validate a fixed number of features, and one that is chosen by accuracy."""
     n, d, share = LABELLED[design]
     rng = np.random.default_rng([seed, 29])
     X, y = normal(rng, n, d), rng.permutation((np.arange(n) < share * n).astype(int))
@@ -277,7 +277,7 @@ COMPARED |= {"disjoint": disjoint, "labels": None, "labels_replicates": None}
 
 
 def compared(design, _, seed):
-    """Compare three methods on noise: does any come out as better than another, or than chance?"""
+    """Compare methods on noise; return whether any is called better than another or than chance."""
     rng = np.random.default_rng([seed, 30])
     names = ("variance", "constraint", "lsdf")
     if design.startswith("labels"):
@@ -358,7 +358,7 @@ def on_real(design, method, seed, name, data):
 
 
 class RandomOrder(BaseEstimator):
-    """A ranking that is a random choice of features, the same for all pairs and labels."""
+    """A random ranking of features, the same for all pairs and labels."""
 
     def __init__(self, n_features_to_select=1, seed=0):
         self.n_features_to_select = n_features_to_select
@@ -378,7 +378,7 @@ RANDOM_CHOICES = ("1 random feature", "3 random features", "20 random features")
 
 
 def random_on_real(design, _, seed, name, data):
-    """Is a random choice of features called better than random choices?"""
+    """Return whether a random choice of features is called better than random choices."""
     X, y, rng = load(name, data, seed)
     number = int(design.split()[0])
     found = validate(RandomOrder(number, seed_of(rng)), X, y)

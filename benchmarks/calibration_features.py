@@ -1,4 +1,4 @@
-"""How often single features are called relevant, on noise and on a signal; see calibration.py."""
+"""How often single features are called relevant, with and without a signal; see calibration.py."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ METHODS = {
     "constraint": ls.ConstraintScore(),
     "fisher": ls.FisherScore(),
 }
-# Methods that see labels of all samples only are given the labelled ones.
+# Methods that need a label for every sample get only the labelled samples.
 LABELLED_ONLY = {"fisher"}
 DESIGNS = {
     "noise, 40 pairs": ("link_selector", "constraint"),
@@ -24,7 +24,7 @@ DESIGNS = {
 
 
 def table(design, seed):
-    """Draw samples, their classes and what is known of these; the first features may be shifted."""
+    """Draw samples and their supervision; with a signal, the first features are shifted."""
     rng = np.random.default_rng([seed, 32])
     has_signal = not design.startswith("noise")
     X = rng.normal(size=(N_SAMPLES, 3000 if has_signal else 2000))
@@ -39,7 +39,7 @@ def table(design, seed):
 
 
 def tested(design, method, seed):
-    """Count what is called relevant, and how much of it is."""
+    """Count the features called relevant, and how many of them are."""
     X, known = table(design, seed)
     if method in LABELLED_ONLY:
         rows = known["y"] >= 0

@@ -1,6 +1,6 @@
 """Measure what `linkselect rank` takes for tables that it reads by parts, under --max-memory.
 
-Prints the table of docs/command_line.md and with `--write` puts it there. Makes its tables in a
+Prints the table of docs/scale.md and with `--write` puts it there. Makes its tables in a
 temporary folder, about 1 GB in all, and takes a minute or two:
 
     python benchmarks/command_memory.py --write
@@ -24,7 +24,7 @@ import stored_data as data
 from measured_pages import show
 from stored import watch
 
-PAGE = Path(__file__).parents[1] / "docs" / "command_line.md"
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 N_ROWS, N_COLUMNS, GROUP_ROWS = 200_000, 500, 20_000
 N_PAIRS = 200
 LABELS = ["tall.parquet", "--id-column", "id", "--label", "class"]

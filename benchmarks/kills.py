@@ -130,7 +130,7 @@ class Kills:
         if wrong or code:
             return wrong or "did not go on", n_kills
         same = (folder / f"table-{TABLE}.csv").read_bytes() == self.table
-        return ("whole" if same else "another table"), n_kills
+        return ("intact" if same else "another table"), n_kills
 
     def file(self, seed):
         """Kill a process that writes a file again and again."""
@@ -146,7 +146,7 @@ class Kills:
         whole = not lines or (path.stat().st_size == SIZE and len(lines - {""}) == 1)
         for left in self.scratch.glob(".file.*"):
             left.unlink()
-        return ("whole" if whole else "a part"), n_kills
+        return ("intact" if whole else "a part"), n_kills
 
     def store(self, seed):
         """Damage what is stored, and reproduce the table from it."""
@@ -178,11 +178,11 @@ class Kills:
         return ("same table" if same else "another table"), 0
 
 
-GOOD = {"whole", "refused", "same table"}
+GOOD = {"intact", "refused", "same table"}
 WORDS = {
-    "reproduction": "`reproduce` was killed",
-    "file": "a process that writes a file was killed",
-    "store": "stored results were damaged",
+    "reproduction": "`reproduce` killed",
+    "file": "a process that writes a file killed",
+    "store": "stored results damaged",
 }
 
 
@@ -209,7 +209,7 @@ def go_on(done, options):
 
 
 def write_page(done):
-    lines = ["| what was done | times | kills | how it ended |", "|---|---|---|---|"]
+    lines = ["| trial | times | kills | outcome |", "|---|---|---|---|"]
     n_all = sum(line["kills"] for line in done)
     for what, words in WORDS.items():
         some = [line for line in done if line["what"] == what]

@@ -1,4 +1,4 @@
-"""Are labels and pairs together better than either alone? Writes a table into docs/pairs_alone.md.
+"""Compare labels and pairs together with either alone, for a table in docs/pairs_alone.md.
 
     python benchmarks/labels_and_pairs.py --draws 5 --write    # about 4 minutes on one core
 
@@ -26,14 +26,16 @@ def measured(name, n_draws):
     found = []
     for draw in range(n_draws):
         data = pairs_alone.split(X, y, draw)
-        told = (pairs_alone.known(kind, data.y, draw) for kind in KINDS)
-        orders = [pairs_alone.order_of("LinkSelector", data.X, data.train, one) for one in told]
+        supervision = (pairs_alone.known(kind, data.y, draw) for kind in KINDS)
+        orders = [
+            pairs_alone.order_of("LinkSelector", data.X, data.train, one) for one in supervision
+        ]
         found.append([pairs_alone.accuracy(data, order, forest_counts=())[:2] for order in orders])
     return np.mean(found, axis=0)
 
 
 def row(group, values):
-    """Write the means over data sets, and the lead over the better one of the two on each set."""
+    """Return a row of means over data sets, and of leads over the better one on each set."""
     lead = values[:, 2] - values[:, :2].max(axis=1)
     error = lead.std(axis=0, ddof=1) / np.sqrt(len(lead))
     means = [f"{nearest:.1f} / {linear:.1f}" for nearest, linear in values.mean(axis=0)]
@@ -47,7 +49,7 @@ def main():
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    groups = {"held out": pairs_alone.HELD_OUT, "chosen on": pairs_alone.CHOSEN_ON}
+    groups = {"held out": pairs_alone.HELD_OUT, "design": pairs_alone.CHOSEN_ON}
     found = {
         group: np.array([measured(name, options.draws) for name in names])
         for group, names in groups.items()

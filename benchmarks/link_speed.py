@@ -1,8 +1,8 @@
-"""Measure time and memory of LinkSelector by size; writes docs/guide/link_selector.md.
+"""Measure time and memory of LinkSelector by size; writes docs/scale.md.
 
     python benchmarks/link_speed.py --write       # about 5 minutes and 10 GB of memory
     python benchmarks/link_speed.py --only genes digits
-    python benchmarks/link_speed.py --pairs --write       # docs/guide/supervision.md
+    python benchmarks/link_speed.py --pairs --write       # weighted pairs
 
 Each case runs in a process of its own with one thread: the fastest of three fits (one fit where it
 takes long), and the largest memory that the process ever had beyond what it had before the fit.
@@ -24,7 +24,7 @@ import numpy as np
 from linkselect import LinkSelector, Pairs
 from measured_pages import show
 
-PAGE = Path(__file__).parents[1] / "docs" / "guide" / "link_selector.md"
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
 N_FEATURES = 50
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
@@ -118,7 +118,6 @@ CASES = {
 
 # -- weighted pairs and labels ---------------------------------------------------------------------
 
-PAIRS_PAGE = PAGE.parent / "supervision.md"
 N_LABELS, N_COLUMNS = 50_000, 50
 WAYS = {
     "arrays": "arrays of row numbers",
@@ -213,7 +212,7 @@ def measure_pairs(write):
                 cells.append(done.stdout.strip())
             lines.append(f"| {shown} | {' | '.join(cells)} |")
             print(lines[-1], file=sys.stderr)
-    show({"pairs": lines}, PAIRS_PAGE, write)
+    show({"pairs": lines}, PAGE, write)
 
 
 def peak():

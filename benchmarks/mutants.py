@@ -280,11 +280,10 @@ def table_of(lines, equivalent, n_places, seed):
     """Return what the page says of a seed: the counts of each part."""
     ends = Counter(line["outcome"] for line in lines)
     table = [
-        f"{len(lines)} mutants, seed {seed}, from {n_places:,} places. Of those that were noticed, "
-        f"{ends['killed']} failed a test, {ends['hangs']} did not end and {ends['crashes']} "
-        f"crashed. The share is of the mutants that do not compute the same.",
+        f"{len(lines)} mutants, seed {seed}, from {n_places:,} places. Detected by a failing test: "
+        f"{ends['killed']}; by a timeout: {ends['hangs']}; by a crash: {ends['crashes']}.",
         "",
-        "| part | mutants | noticed | compute the same | missed | share noticed |",
+        "| part | mutants | detected | equivalent | missed | share detected |",
         "|---|---|---|---|---|---|",
     ]
     for part in (*PARTS, None):

@@ -1,4 +1,4 @@
-"""Print the evidence of docs/number_of_features.md: what the rules for the number of features cost.
+"""Measure what the rules for the number of features cost, for docs/number_of_features.md.
 
     python benchmarks/number_of_features.py DATA                 # all sets; about 20 minutes
     python benchmarks/number_of_features.py DATA --splits 5 --only colon,sonar
@@ -7,8 +7,8 @@
 
 DATA is the folder of the .npz files that CONTRIBUTING names. Half of the samples (at most 400)
 rank the features, scaled to [0, 1] by that half, and choose the number; 1-NN with the labels of the
-same half is tested on the other half. The rules were chosen on the first sets; the others were only
-looked at afterwards. Searches take as many steps as the largest fixed number asks for.
+same half is tested on the other half. The rules were chosen on the first sets; the others were held
+out. Searches take as many steps as the largest fixed number needs.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ CHOSEN_ON = (
     "yale_32x32",
     "isolet_1560",
 )
-LOOKED_AT_AFTERWARDS = (
+HELD_OUT = (
     "orl_32x32",
     "madelon",
     "usps",
@@ -54,7 +54,7 @@ LOOKED_AT_AFTERWARDS = (
 )
 MOST_SAMPLES = 800
 N_PAIRS = 20
-# Fixed numbers beside the rule: half of the features, but at most so many.
+# Fixed numbers to compare with the rule: half of the features, but at most this many.
 CAPS = (50, 100, 200, 300, 500, 1000)
 
 PARTS = {
@@ -90,7 +90,7 @@ def split(X: np.ndarray, y: np.ndarray, seed: int) -> Split:
 
 
 def known(part: str, y: np.ndarray, seed: int) -> dict[str, object]:
-    """Return what a selector may see of the training half."""
+    """Return the supervision from the training half."""
     if part == "labels":
         return {"y": y}
     if part == "some labels":
@@ -107,7 +107,7 @@ def known(part: str, y: np.ndarray, seed: int) -> dict[str, object]:
 
 
 def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
-    """Return the accuracy, in points above half of the features, and the number of the rule."""
+    """Return accuracies relative to half of the features, in points, and the rule's number."""
     given = known(part, data.y_train, seed)
     fitted = selector.fit(data.train, **given)
     n_features = data.train.shape[1]
@@ -115,7 +115,7 @@ def measure(selector, part: str, data: Split, seed: int) -> dict[str, float]:
     searches = isinstance(selector, ls.LinkSelector)
     number = choose_number(fitted, data.train, **given) if "y" in given or searches else None
     kept = number_without_labels(n_features) if number is None else number.n_features
-    if searches:  # its own number of steps is smaller than the fixed numbers
+    if searches:  # it stops at its own number, before the fixed numbers
         steps = max(kept, min(half, CAPS[-1]))
         fitted = clone(selector).set_params(n_features_to_select=steps).fit(data.train, **given)
     labelled = np.asarray(given.get("y", data.y_train)) >= 0
@@ -145,7 +145,7 @@ def points(difference: float) -> str:
 
 
 def table(part: str, selector, folder: Path, names: list[str], n_splits: int) -> list[str]:
-    """Return the rows of a table, and print each as soon as it is known."""
+    """Return the rows of a table, and print each as soon as it is measured."""
     columns = ["rule", *(f"{cap:,}" for cap in CAPS), "all"]
     columns += ["optimism"] if part.endswith("labels") else []
     lines = []
@@ -156,14 +156,14 @@ def table(part: str, selector, folder: Path, names: list[str], n_splits: int) ->
 
     add(f"| set | half, % | kept | {' | '.join(columns)} |")
     add("|---" * (3 + len(columns)) + "|")
-    for title, group in (("chosen on", CHOSEN_ON), ("afterwards", LOOKED_AT_AFTERWARDS)):
+    for title, group in (("chosen on", CHOSEN_ON), ("held out", HELD_OUT)):
         rows = []
         for one in (one for one in group if one in names):
             X, y = load(folder, one)
             found = [measure(selector, part, split(X, y, i), i) for i in range(n_splits)]
             mean = {key: float(np.nanmean([run[key] for run in found])) for key in found[0]}
             rows.append(mean)
-            kept = f"{np.median([run['n'] for run in found]):.0f} of {X.shape[1]:,}"
+            kept = f"{np.median([run['n'] for run in found]):.0f} / {X.shape[1]:,}"
             values = " | ".join(points(mean[key]) for key in columns)
             add(f"| {one} | {mean['half']:.1f} | {kept} | {values} |")
         if rows:
@@ -177,7 +177,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
     parser.add_argument("--splits", type=int, default=10)
-    parser.add_argument("--only", default=",".join(CHOSEN_ON + LOOKED_AT_AFTERWARDS))
+    parser.add_argument("--only", default=",".join(CHOSEN_ON + HELD_OUT))
     parser.add_argument("--part", choices=PARTS)
     parser.add_argument("--methods", help="names of classes, separated by commas")
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
@@ -188,7 +188,8 @@ def main() -> None:
             name = type(selector).__name__
             if options.methods and name not in options.methods.split(","):
                 continue
-            print(f"\n### From {part}: {name}\n")
+            source = "Without supervision" if part == "nothing" else f"From {part}"
+            print(f"\n### {source}: {name}\n")
             lines = table(part, selector, options.data, options.only.split(","), options.splits)
             if options.write:
                 page = PAGE.read_text(encoding="utf-8")

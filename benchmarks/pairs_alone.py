@@ -50,6 +50,7 @@ from pairs_alone_tables import (
     HELD_OUT,
     KINDS,
     ON_LABELLED,
+    PAGE,
     tables,
     write,
 )
@@ -408,8 +409,9 @@ def main():
             what = f"{one['set']} {one['draw']} {one['kind']}"
             print(f"{number} of {len(jobs)}, {minutes:.1f} min: {what}", file=sys.stderr)
     units = list(stored().values())
-    text = "\n\n".join([*findings(units), tables(units)])
+    text = tables(units)
     print(text)
+    show({"findings": findings(units)}, PAGE, options.write)
     if options.write:
         write(text)
         show({"headline": headline(units)}, README, True)

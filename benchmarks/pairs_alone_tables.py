@@ -1,4 +1,4 @@
-"""What pairs_alone.py measures, on which data sets, and the tables of it."""
+"""The data sets, methods and kinds of supervision of pairs_alone.py, and its tables."""
 
 import re
 from importlib.util import find_spec
@@ -8,7 +8,7 @@ import numpy as np
 
 PAGE = Path(__file__).parents[1] / "docs" / "pairs_alone.md"
 
-# LinkSelector was chosen on the second; the first are reported apart from them.
+# LinkSelector was designed on the second group; the first is reported separately.
 HELD_OUT = [
     "binary_alphadigits",
     "chowdary",
@@ -52,7 +52,7 @@ CHOSEN_ON = [
     "yale_32x32",
     "yaleb_32x32",
 ]
-GROUPS = {"held out": HELD_OUT, "chosen on": CHOSEN_ON}
+GROUPS = {"held out": HELD_OUT, "design": CHOSEN_ON}
 
 BOTH_KINDS = ("20 pairs", "40 pairs", "100 pairs")
 FROM_PAIRS = (
@@ -81,7 +81,7 @@ SPECIAL = (
     "20 must-links",
     "3 labels per class and 20 must-links",
 )
-# What is measured from each kind of knowledge, in the order in which it is done.
+# What is measured from each kind of supervision, in order of execution.
 KINDS = {
     "reference": REFERENCES,
     "20 pairs": FROM_PAIRS,
@@ -94,10 +94,12 @@ KINDS = {
     **dict.fromkeys(SPECIAL, SOME),
     "stability": (*SOME, "SimilarityConstraintScore, semi-supervised", "random features"),
     "suspects": BOTH_KINDS,
-    "choice": FROM_PAIRS[2:],  # of these held-out pairs choose one
+    "choice": FROM_PAIRS[2:],  # held-out pairs choose one of these
 }
 NEAREST, LINEAR, FOREST = range(3)
 N_BOOTSTRAP = 10_000
+# How the tables call a kind of supervision, where its key is no name.
+SHOWN = {"nothing": "no supervision", "100 pairs as they come": "100 pairs of random samples"}
 
 
 # -- values -------------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def of_kind(units, kind, sets):
 
 
 def with_references(units):
-    """Add random and all features, which are the same for every kind, to the units of methods."""
+    """Add random and all features, which are the same for every kind, to each unit."""
     places = {(one["set"], one["draw"]): one for one in units if one["kind"] == "reference"}
     found = []
     for one in units:
@@ -132,13 +134,13 @@ def value(one, label, place):
 
 
 def means(units, label, place):
-    """Return what a method reaches on each data set where it does not refuse."""
+    """Return a method's mean on each data set where it raises no error."""
     some = ((one["set"], value(one, label, place)) for one in units)
     return mean_by_set((name, found) for name, found in some if found is not None)
 
 
 def gaps(units, label, place):
-    """Return the lead of LinkSelector on each data set, over the draws where neither refuses."""
+    """Return the lead of LinkSelector on each data set, over draws where both methods work."""
     both = [
         (one["set"], value(one, "LinkSelector", place), value(one, label, place)) for one in units
     ]
@@ -150,6 +152,10 @@ def refusals(units, label):
 
 
 # -- tables -------------------------------------------------------------------------------------
+
+
+def shown_kind(kind):
+    return SHOWN.get(kind, kind)
 
 
 def table(head, rows):
@@ -171,7 +177,7 @@ def joined(units, label, places, decimals=1):
 
 
 def accuracy_table(units, sets, kinds):
-    """Return methods beside each other, the best first, with 1-NN / linear SVM / forest."""
+    """Return the accuracy of each method by 1-NN / linear SVM / forest, best first."""
     columns = [of_kind(units, kind, sets) for kind in kinds]
     labels = dict.fromkeys(label for kind in kinds for label in (*KINDS[kind], *REFERENCES))
     rows = []
@@ -184,7 +190,7 @@ def accuracy_table(units, sets, kinds):
         if flat or refused:
             rows.append((np.mean(flat) if flat else 0.0, [name, *cells]))
     rows.sort(key=lambda row: -row[0])
-    return table(["method", *kinds], [row for _, row in rows])
+    return table(["method", *map(shown_kind, kinds)], [row for _, row in rows])
 
 
 def interval(values):
@@ -197,7 +203,7 @@ def interval(values):
 def lead_table(units, kinds, place):
     """Return the lead of LinkSelector over every other method."""
     columns = {
-        f"{group}, {kind}": of_kind(units, kind, sets)
+        f"{group}, {shown_kind(kind)}": of_kind(units, kind, sets)
         for group, sets in GROUPS.items()
         for kind in kinds
     }
@@ -213,14 +219,14 @@ def lead_table(units, kinds, place):
                 cells.append("-")
                 continue
             low, high = interval(found)
-            ahead = f"{sum(gap > 0 for gap in found)} of {len(found)}"
+            ahead = f"{sum(gap > 0 for gap in found)}/{len(found)}"
             cells.append(f"{np.mean(found):+.1f} [{low:.1f}, {high:.1f}], {ahead}")
         rows.append([label, *cells])
     return table(["LinkSelector minus", *columns], rows)
 
 
 def special_table(units, sets):
-    """Return kinds of pairs below each other, with 1-NN / linear SVM; a refusal is no value."""
+    """Return a row for each kind of supervision, with 1-NN / linear SVM."""
     shown = (*SOME, *REFERENCES)
     rows = []
     for kind in ("20 pairs", "100 pairs", "3 labels per class", *SPECIAL):
@@ -230,12 +236,12 @@ def special_table(units, sets):
             refused = refusals(some, label)
             note = f" ({refused} of {len(some)} refused)" if 0 < refused < len(some) else ""
             cells.append(joined(some, label, (NEAREST, LINEAR)) + note)
-        rows.append([kind, *cells])
-    return table(["known", *shown], rows)
+        rows.append([shown_kind(kind), *cells])
+    return table(["supervision", *shown], rows)
 
 
 def stability_table(units):
-    """Return the share of features found again, up to correlated ones, and Jaccard's index."""
+    """Return the share of features selected again, up to correlated ones, and Jaccard's index."""
     rows = []
     for label in KINDS["stability"]:
         groups = [of_kind(units, "stability", sets) for sets in GROUPS.values()]
@@ -246,7 +252,7 @@ def stability_table(units):
 
 
 def set_table(units):
-    """Return every data set, from 20 / 100 pairs."""
+    """Return every data set: accuracy from 20 / 100 pairs, and how well wrong pairs are found."""
     rows = []
     for group, sets in GROUPS.items():
         for name in sets:
@@ -256,38 +262,38 @@ def set_table(units):
             ]
             cells += [joined(columns[0], label, [NEAREST]) for label in REFERENCES]
             if any(columns):
-                rows.append([f"{name} (held out)" if group == "held out" else name, *cells])
-    return table(["data set", *SOME[:3], *REFERENCES], rows)
+                cells.append(shown_aucs(suspect_aucs(units, [name])))
+                rows.append([f"*{name}*" if group == "held out" else name, *cells])
+    overall = shown_aucs(suspect_aucs(units, {*HELD_OUT, *CHOSEN_ON}))
+    rows.append(["**mean**", *[""] * len((*SOME[:3], *REFERENCES)), overall])
+    return table(["data set", *SOME[:3], *REFERENCES, "wrong pairs found, AUC"], rows)
 
 
-def suspect_table(units):
-    found = [of_kind(units, "suspects", [name]) for name in (*HELD_OUT, *CHOSEN_ON)]
-    found = [some for some in found if some]
-    values = np.array(
-        [
-            [np.mean([one["values"][budget] for one in some]) for budget in BOTH_KINDS]
-            for some in found
-        ]
-    )
-    names = [some[0]["set"] for some in found] + ["**mean**"]
-    rows = [
-        [name, *(f"{one:.2f}" for one in row)]
-        for name, row in zip(names, [*values, values.mean(axis=0)], strict=True)
+def suspect_aucs(units, sets):
+    """Return the AUC with which wrong pairs are found, by number of pairs; mean over data sets."""
+    found = [
+        [np.mean([one["values"][budget] for one in some]) for budget in BOTH_KINDS]
+        for some in (of_kind(units, "suspects", [name]) for name in sets)
+        if some
     ]
-    return table(["data set", *BOTH_KINDS], rows)
+    return np.mean(found, axis=0) if found else None
+
+
+def shown_aucs(values):
+    return "-" if values is None else " / ".join(f"{value:.2f}" for value in values)
 
 
 def choice_table(units):
-    """Compare ways to choose a method by what they lose against the best of the candidates."""
+    """Compare ways to choose a method by their loss against the best candidate."""
     measured = {(one["set"], one["draw"], one["kind"]): one["values"] for one in units}
     ways = {
         "held-out pairs": [],
-        "the pairs it was fitted on": [],
-        "a random method": [],
+        "the pairs used to fit": [],
+        "a random draw": [],
         "always ConsensusSelector": [],
         "always LinkSelector": [],
     }
-    head = ["choose the method by"]
+    head = ["method chosen by"]
     for budget in BOTH_KINDS:
         losses = []
         for one in of_kind(units, "choice", {*HELD_OUT, *CHOSEN_ON}):
@@ -312,7 +318,7 @@ def choice_table(units):
 
 
 def extent(units, kinds, sets):
-    """Say how many data sets and draws there are."""
+    """Return the number of data sets and draws in words."""
     draws = {}
     for kind in kinds:
         for one in of_kind(units, kind, sets):
@@ -324,10 +330,10 @@ def extent(units, kinds, sets):
 
 
 def by_group(units, kinds, make):
-    """Return a table for each group of data sets, and a sentence before it."""
+    """Return a table for each group of data sets, after a sentence that names the group."""
     first = {
         "held out": "Held-out data sets ({}):",
-        "chosen on": "Data sets on which `LinkSelector` was chosen ({}):",
+        "design": "Design data sets ({}):",
     }
     parts = []
     for group, sets in GROUPS.items():
@@ -337,11 +343,11 @@ def by_group(units, kinds, make):
 
 
 def leads(units, kinds):
-    """Return the leads by 1-NN and by a linear SVM."""
+    """Return the tables of leads by 1-NN and by a linear SVM."""
     if not any(of_kind(units, kind, {*HELD_OUT, *CHOSEN_ON}) for kind in kinds):
         return []
-    start = "Lead of `LinkSelector` in points, by {}: mean over data sets, 95 % bootstrap interval "
-    start += "over data sets, and on how many of them it is ahead:"
+    start = "Lead of `LinkSelector` in points by {} (mean over data sets, 95 % bootstrap interval, "
+    start += "number of data sets on which it leads):"
     return [
         *(start.format("1-NN"), lead_table(units, kinds, NEAREST)),
         *(start.format("a linear SVM"), lead_table(units, kinds, LINEAR)),
@@ -361,43 +367,41 @@ def sections(units):
 
     return {
         "From pairs": [*accuracies(*BOTH_KINDS), *leads(units, ("20 pairs", "100 pairs"))],
-        "From other pairs": by_group(units, SPECIAL, special_table),
+        "From other kinds of pairs": by_group(units, SPECIAL, special_table),
         "From labels": [
             *accuracies(*labels),
             *accuracies("all labels"),
             *leads(units, ("3 labels per class", "all labels")),
         ],
-        "From nothing": [*accuracies("nothing"), *leads(units, ("nothing",))],
+        "Without supervision": [*accuracies("nothing"), *leads(units, ("nothing",))],
         "Stability": one_table(
             ("stability",),
-            "Share of the first 20 features that are found again, up to |r| >= 0.9 / Jaccard index "
-            "(40 pairs in each half of the samples, or two halves of 40 pairs; {}, all with at "
-            "least 100 features):",
+            "Share of the first 20 features that are selected again, counting features with |r| >= "
+            "0.9 as equal / Jaccard index (40 pairs in each half of the samples, or two halves of "
+            "40 pairs; {}, with at least 100 features):",
             stability_table,
         ),
         "Every data set": one_table(
-            ("20 pairs", "100 pairs"), "1-NN accuracy from 20 / 100 pairs ({}):", set_table
-        ),
-        "Wrong pairs": one_table(
-            ("suspects",),
-            "How well wrong pairs are found, 10 % of each kind flipped (AUC; 0.5 is chance; {}):",
-            suspect_table,
+            ("20 pairs", "100 pairs"),
+            "1-NN accuracy from 20 / 100 pairs; and the AUC with which `suspect_pairs` finds wrong "
+            "pairs, 10 % of 20 / 40 / 100 (0.5 is chance; {}; held-out sets in italics):",
+            set_table,
         ),
         "Choosing the method": one_table(
             ("choice",),
-            "What is lost, in points of 1-NN accuracy, against the best of eight methods that see "
-            "pairs ({}; only where the pairs suffice for five folds):",
+            "Loss of 1-NN accuracy, in points, against the best of eight methods that use pairs "
+            "({}; only where the pairs suffice for five folds):",
             choice_table,
         ),
     }
 
 
 def tables(units):
-    """Return all tables of what was measured, in a fixed order."""
+    """Return all tables, in a fixed order."""
     units = [one for one in units if any(found is not None for found in one["values"].values())]
     units.sort(key=lambda one: (one["set"], one["draw"], one["kind"]))
-    start = "Accuracy in per cent: 1-NN / linear SVM, both over 5 to 50 features / random forest, "
-    start += "over 20 and 50."
+    start = "Accuracy in per cent by 1-NN / linear SVM (both over 5 to 50 features) / random "
+    start += "forest (over 20 and 50)."
     parts = [start]
     for heading, some in sections(with_references(units)).items():
         parts += [f"## {heading}", *some] if some else []

@@ -1,6 +1,6 @@
 """Compare rankings from the neighbours of drawn samples with those of the whole graph.
 
-Prints the tables of docs/guide/many_rows.md and with `--write` puts them there. Finished units are
+Prints the tables of docs/scale.md and with `--write` puts them there. Finished units are
 kept in a file, so the same command goes on where it was stopped:
 
     python benchmarks/queries.py --write
@@ -29,7 +29,7 @@ from linkselect.selectors import _neighbor_graph as neighbor_graph
 from measured_pages import show
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
-PAGE = Path(__file__).parents[1] / "docs" / "guide" / "many_rows.md"
+PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
 STORE = Path(__file__).parent / "queries.json"
 
 METHODS = {

@@ -6,7 +6,7 @@ makes the files (4 GB each, in a temporary folder), measures everything in proce
 one at a time, and deletes them. A measurement is kept in stored.json as soon as it ends, so the
 same command goes on where it was stopped. `--rows 100000 --queries 1000 --wide 200000` is a trial
 of some minutes; name stages to run only these. `--write` puts the tables into
-docs/guide/large_data.md.
+docs/scale.md.
 """
 
 import argparse
@@ -27,7 +27,7 @@ from measured_pages import show
 from stored_tables import TABLES
 
 HERE = Path(__file__).parent
-PAGE = HERE.parent / "docs" / "guide" / "large_data.md"
+PAGE = HERE.parent / "docs" / "scale.md"
 SOURCE = HERE.parent / "src"
 STORE = HERE / "stored.json"
 N_COLUMNS = 1000

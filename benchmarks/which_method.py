@@ -1,12 +1,12 @@
-"""Print the evidence of docs/which_method.md: every method beside every other, by what it may see.
+"""Compare all methods by the supervision they use: the tables of docs/which_method.md.
 
     python benchmarks/which_method.py            # all data that come with scikit-learn, 10 splits
     python benchmarks/which_method.py --splits 5 --only wine
     python benchmarks/which_method.py --write    # put the tables on the page
 
 Half of the samples rank the features, scaled to [0, 1]; 1-NN with the best few of them, trained on
-the labels of the same half, is tested on the other half. The selector sees only what its table
-says: no label, 10 must-links and 10 cannot-links, 3 labels per class, or all labels.
+the labels of the same half, is tested on the other half. Only the classifier sees all labels of
+that half; the selector uses the supervision named in the heading of the table.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "which_method.md"
 
 @dataclass(frozen=True)
 class Case:
-    """Samples, labels and how many features are chosen."""
+    """Samples, labels and the number of features to select."""
 
     X: np.ndarray
     y: np.ndarray
@@ -48,8 +48,8 @@ def digits():
     return Case(X[rows][:, X[rows].std(axis=0) > 0], y[rows], 10)
 
 
-def many():
-    """10 informative among 1,000 features, 200 samples: the shape of gene data."""
+def wide():
+    """Make 1,000 features of which 10 are informative, and 200 samples, as in gene data."""
     X, y = make_classification(
         n_samples=200,
         n_features=1000,
@@ -62,15 +62,15 @@ def many():
     return Case(X, y, 20)
 
 
-def copies():
-    """Breast cancer, with every feature in five slightly noisy copies."""
+def redundant():
+    """Return breast cancer with five slightly noisy copies of every feature."""
     X, y = load_breast_cancer(return_X_y=True)
     X = np.repeat(X / X.std(axis=0), 5, axis=1)
     return Case(X + 0.05 * np.random.default_rng(0).normal(size=X.shape), y, 5)
 
 
-def together():
-    """The class is the sign of a product: two features that tell nothing alone, among 30."""
+def interaction():
+    """Make 30 features: the class is the sign of the product of two, each useless alone."""
     X = np.random.default_rng(0).normal(size=(400, 30))
     return Case(X, (X[:, 0] * X[:, 1] > 0).astype(int), 2)
 
@@ -79,9 +79,9 @@ CASES: dict[str, Callable[[], Case]] = {
     "breast cancer": lambda: Case(*load_breast_cancer(return_X_y=True), 3),
     "wine": lambda: Case(*load_wine(return_X_y=True), 3),
     "digits": digits,
-    "many": many,
-    "copies": copies,
-    "together": together,
+    "wide": wide,
+    "redundant": redundant,
+    "interaction": interaction,
 }
 
 PAIR_METHODS = [
@@ -98,10 +98,12 @@ PAIR_METHODS = [
     ls.SimilarityConstraintScore(),
     ls.SimilarityConstraintScore(mode="semi-supervised"),
 ]
+PAIRS, FEW = "From 10 must-links and 10 cannot-links", "From 3 labels per class"
+ALL, NONE = "From all labels", "Without supervision"
 METHODS = {
-    "10 must-links and 10 cannot-links": PAIR_METHODS,
-    "3 labels per class": [*PAIR_METHODS, ls.NearestNeighborSFS()],
-    "all labels": [
+    PAIRS: PAIR_METHODS,
+    FEW: [*PAIR_METHODS, ls.NearestNeighborSFS()],
+    ALL: [
         ls.LinkSelector(),
         ls.FisherScore(),
         ls.FRLL(),
@@ -117,7 +119,7 @@ METHODS = {
         SelectKBest(f_classif),
         SelectKBest(mutual_info_classif),
     ],
-    "nothing": [  # last, since the Sparsity Score takes longer than all others together
+    NONE: [  # last, since the Sparsity Score takes longer than all others together
         ls.LinkSelector(),
         ls.VarianceScore(),
         ls.LaplacianScore(),
@@ -127,14 +129,14 @@ METHODS = {
 }
 
 
-def given(kind, y, draw):
-    """Return what `fit` gets besides X."""
+def supervision(kind, y, draw):
+    """Return the arguments that `fit` gets in addition to X."""
     random = np.random.default_rng(draw)
-    if kind == "nothing":
+    if kind == NONE:
         return {}
-    if kind == "10 must-links and 10 cannot-links":
+    if kind == PAIRS:
         return {"pairs": ls.Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=draw)}
-    if kind == "all labels":
+    if kind == ALL:
         return {"y": y}
     known = [random.permutation(np.flatnonzero(y == label))[:3] for label in np.unique(y)]
     few = np.full(len(y), -1)
@@ -142,9 +144,9 @@ def given(kind, y, draw):
     return {"y": few}
 
 
-def best_features(selector, n_features, X, knowledge):
+def best_features(selector, n_features, X, known):
     parameter = "k" if isinstance(selector, SelectKBest) else "n_features_to_select"
-    fitted = clone(selector).set_params(**{parameter: n_features}).fit(X, **knowledge)
+    fitted = clone(selector).set_params(**{parameter: n_features}).fit(X, **known)
     return np.flatnonzero(fitted.get_support())
 
 
@@ -162,20 +164,20 @@ def accuracy(features, train, test, y_train, y_test):
 
 
 def measure(case, selector, kind, n_splits):
-    """Return the mean accuracy and the mean seconds of a fit."""
+    """Return the mean accuracy and the mean time of a fit in seconds."""
     accuracies, seconds = [], []
     for draw in range(n_splits):
         data = halves(case, draw)
-        knowledge = given(kind, data[2], draw)
+        known = supervision(kind, data[2], draw)
         start = time.perf_counter()
-        chosen = best_features(selector, case.n_features, data[0], knowledge)
+        chosen = best_features(selector, case.n_features, data[0], known)
         seconds.append(time.perf_counter() - start)
         accuracies.append(accuracy(chosen, *data))
     return np.mean(accuracies), np.mean(seconds)
 
 
 def reference(case, n_splits):
-    """Return the mean accuracy of all features, and of a random choice."""
+    """Return the mean accuracy with all features, and with random features."""
     everything = np.arange(case.X.shape[1])
     found = []
     for draw in range(n_splits):
@@ -185,36 +187,8 @@ def reference(case, n_splits):
     return np.mean(found, axis=0)
 
 
-def strong_feature(n_each, n_draws=12):
-    """Rank one feature that tells two classes apart among 99 that vary together.
-
-    Return the ranks that it has in each draw, by method.
-    """
-    methods = (ls.LinkSelector(20), ls.ConstraintScore(), ls.ConsensusSelector(random_state=0))
-    found = {type(selector).__name__: [] for selector in methods}
-    for draw in range(n_draws):
-        rng, y = np.random.default_rng(draw), np.arange(120) % 2
-        X = 0.3 * rng.normal(size=(120, 100)) + 2 * rng.normal(size=(120, 1))
-        X[:, 0] = rng.normal(size=120) + 4 * y
-        pairs = ls.Pairs.from_labels(y, n_must=n_each, n_cannot=n_each, random_state=draw)
-        for selector in methods:
-            fitted = clone(selector).fit(MinMaxScaler().fit_transform(X), pairs=pairs)
-            found[type(selector).__name__].append(int(fitted.ranking_[0]))
-    return found
-
-
-def strong_lines():
-    """Return the table of that feature's ranks, from 20 and from 100 pairs."""
-    ranks = {f"{2 * n_each} pairs": strong_feature(n_each) for n_each in (10, 50)}
-    lines = [f"| rank of the feature in 12 draws | {' | '.join(ranks)} |", "|---" * 3 + "|"]
-    for label in next(iter(ranks.values())):
-        cells = (f"{min(one[label])} to {max(one[label])}" for one in ranks.values())
-        lines.append(f"| `{label}` | {' | '.join(cells)} |")
-    return lines
-
-
 def name_of(selector):
-    """Return how the page names a selector: without what goes without saying."""
+    """Return the name of a selector on the page, without empty parentheses and keywords."""
     if isinstance(selector, SelectKBest):
         return f"SelectKBest({selector.score_func.__name__})"
     return repr(selector).removesuffix("()").replace("estimator=", "").replace("'", '"')
@@ -225,9 +199,9 @@ def row(name, accuracies):
 
 
 def table(kind, cases, references, n_splits):
-    """Return the lines of one table; progress goes to standard error, with the time of a fit."""
+    """Return the lines of one table; progress and times of fits go to standard error."""
     lines = [
-        f"### From {kind}",
+        f"### {kind}",
         "",
         f"| method | {' | '.join(cases)} |",
         "|---" * (len(cases) + 1) + "|",
@@ -238,7 +212,7 @@ def table(kind, cases, references, n_splits):
         seconds = sum(seconds for _, seconds in found)
         print(f"{kind}: {name_of(selector)}, {seconds:.2f} s", file=sys.stderr)
     everything, chance = zip(*references, strict=True)
-    return [*lines, row("*all features*", everything), row("*random choice*", chance)]
+    return [*lines, row("*all features*", everything), row("*random features*", chance)]
 
 
 def main():
@@ -249,17 +223,16 @@ def main():
     options = parser.parse_args()
     if options.write and options.only != list(CASES):
         parser.error("--write needs all data sets; leave out --only.")
-    warnings.simplefilter("ignore")  # constant columns, and the like
+    warnings.simplefilter("ignore")  # such as constant features
     cases = {name: CASES[name]() for name in options.only}
     references = [reference(case, options.splits) for case in cases.values()]
     for (name, case), (everything, chance) in zip(cases.items(), references, strict=True):
         n, d = case.X.shape
         print(
             f"{name}: {n} x {d}, {case.n_features} chosen; all features {everything:.1f}, "
-            f"random choice {chance:.1f}"
+            f"random features {chance:.1f}"
         )
     tables = {kind: table(kind, cases, references, options.splits) for kind in METHODS}
-    tables["strong feature"] = strong_lines()
     print()
     show(tables, PAGE, options.write)
 

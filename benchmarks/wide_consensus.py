@@ -1,10 +1,10 @@
-"""Which member serves the consensus on wide tables where CompensatedLaplacianScore cannot.
+"""Compare replacements for CompensatedLaplacianScore in the consensus on wide tables.
 
 The consensus from pairs has three members. On wide tables the second, CompensatedLaplacianScore
-with sigma=1, may find no neighbours. This fits the other two with several candidates for its place,
-on tables as they are, and of genes with 0 and 1 for below and above the median, which moves samples
-so far apart that the weights of neighbours vanish on most. Prints the table of docs/pairs_alone.md
-and with `--write` puts it there:
+with sigma=1, may find no neighbours. This script fits the other two with several candidates for its
+place: on the original tables, and on gene tables split at the median into 0 and 1. The split moves
+samples so far apart that the weights of most neighbours vanish. With `--write` the table goes into
+docs/pairs_alone.md:
 
     python benchmarks/wide_consensus.py --seeds 6 --write
 """
@@ -35,12 +35,12 @@ BUDGETS = (20, 40)
 NUMBERS = np.array([5, 10, 20, 30, 40, 50])
 MOST_ROWS = 200
 OF_ALL = "CompensatedLaplacianScore, sigma=1"
-LEFT_OUT = "nobody: left out"
-AS_IS, SPLIT = "as they are", "0 and 1"
+LEFT_OUT = "none: two members"
+AS_IS, SPLIT = "original", "binary"
 
 
 def candidates():
-    """Return what may take the second place, beside SimilarityConstraintScore and SCGS."""
+    """Return candidates for the second member, next to SimilarityConstraintScore and SCGS."""
     return {
         OF_ALL: ls.CompensatedLaplacianScore(),
         "CompensatedLaplacianScore, sigma auto": ls.CompensatedLaplacianScore(sigma="auto"),
@@ -90,7 +90,7 @@ def measured(seeds):
             for budget in BUDGETS:
                 draws = [accuracies(table, y, seed, budget) for seed in range(seeds)]
                 if kind == SPLIT and any(OF_ALL in draw for draw in draws):
-                    continue  # it works: no case for another member
+                    continue  # it can rank this table, so no replacement is needed
                 for one in draws[0]:
                     values = [draw[one] for draw in draws]
                     found[kind, budget][one].append(np.mean(values))
@@ -105,14 +105,14 @@ def table(found, seeds):
         f"{kind}, {budget} pairs ({size} sets)"
         for (kind, budget), size in zip(kinds, sizes, strict=True)
     ]
-    lines = [f"1-NN accuracy over 5 to 50 features, {seeds} draws; in brackets the lead over two "]
-    lines[0] += "members and its standard error over data sets:"
+    lines = [f"1-NN accuracy over 5 to 50 features, {seeds} draws; in brackets the gain over two "]
+    lines[0] += "members ± its standard error over data sets:"
     lines += ["", f"| second member | {' | '.join(titles)} |", "|---" * (len(titles) + 1) + "|"]
     for name in (OF_ALL, LEFT_OUT, *list(candidates())[1:], "random features"):
         cells = []
         for kind in kinds:
             if name not in found[kind]:
-                cells.append("cannot rank them")
+                cells.append("cannot rank")
                 continue
             values = np.array(found[kind][name])
             lead = values - np.array(found[kind][LEFT_OUT])

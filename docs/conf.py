@@ -74,6 +74,7 @@ html_title = "linkselect"
 html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["linkselect.css"]
+html_js_files = ["labels.js"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
@@ -91,8 +92,18 @@ html_theme_options = {
     "footer_end": [],
     "show_toc_level": 2,
     "show_nav_level": 2,
-    "pygments_light_style": "tango",
-    "pygments_dark_style": "monokai",
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"index": [], "install": [], "which_method": [], "command_line": [], "glossary": []}
+WITHOUT_SIDEBAR = [
+    "index",
+    "start",
+    "install",
+    "which_method",
+    "command_line",
+    "methods",
+    "faq",
+    "glossary",
+]
+html_sidebars = {page: [] for page in WITHOUT_SIDEBAR}

@@ -23,7 +23,7 @@ CONSOLE = re.compile(r"^```console\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 PROMPT = "$ linkselect"
 MORE = "..."
 # How many lines of an output a page shows.
-LINES = 16
+LINES = 24
 
 
 def pages():
@@ -72,7 +72,7 @@ def arguments(command):
 def printed(command, folder):
     """Run one of our commands and return the lines that it prints."""
     call = [sys.executable, "-m", "linkselect", *arguments(command)]
-    width = os.environ | {"COLUMNS": "80"}
+    width = os.environ | {"COLUMNS": "100"}
     done = subprocess.run(
         call, cwd=folder, env=width, check=True, capture_output=True, text=True, encoding="utf-8"
     )

@@ -1,8 +1,8 @@
-"""Generate the tables of methods, references, public names: `python docs/tables.py --write`.
+"""Generate the lists of methods and references: `python docs/tables.py --write`.
 
-What a table says is read off the classes (`describe`, docstrings), the bibliography, every
-`__all__` and the headings of the pages of decisions, and is put between two marker comments.
-Without `--write`, the command names the pages that are stale and changes nothing.
+The lists come from the classes (`describe`, docstrings), the bibliography, every `__all__` and
+the headings of the pages of decisions. Each is written between two marker comments. Without
+`--write`, the command only names the pages that are out of date.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
-from types import UnionType
 
 import linkselect
 from linkselect import cluster, selectors
@@ -25,15 +24,13 @@ DOCS = Path(__file__).parent
 PAGES = [
     "methods.md",
     "references.md",
-    "guide/scores.md",
     "guide/supervision.md",
     "guide/large_data.md",
     "api/index.rst",
     "decisions/README.md",
-    "public.md",
     "citing.md",
 ]
-# The modules that users may import from, beside the package itself.
+# The modules that users may import from, in addition to the package itself.
 PUBLIC = (
     "pairs",
     "selectors",
@@ -62,23 +59,39 @@ KINDS = {
     "pairs": ("from pairs", "-1, None or NaN: unlabelled", "used, and then y is ignored"),
     "wrappers": ("wrappers", "what the selector needs", "what the selector needs"),
 }
+# Sentences of docstrings that begin like this are details, not part of a formula.
+REMARKS = (
+    "The label -1",
+    "Values ",
+    "A link of weight w",
+    "All links together",
+    "If these have weights",
+    "Because merit",
+)
+HEADINGS = {
+    "nothing": "Without supervision",
+    "labels": "From all labels",
+    "some labels": "From some labels",
+    "pairs": "From pairs, labels or both",
+    "wrappers": "Around another selector",
+}
 
 
 def kind_of(selector: type) -> str:
-    """Return what a method sees, or that it wraps another one."""
+    """Return which supervision a method uses, or "wrappers" if it wraps another selector."""
     method = describe(selector)
     return "wrappers" if method.wraps else method.sees
 
 
 def methods(*kinds: str) -> list[type]:
-    """Return the selectors of some kinds, or of all: kind by kind, then by name."""
+    """Return the selectors of some kinds (default: all), sorted by kind and then by name."""
     public = [getattr(selectors, name) for name in selectors.__all__]
     chosen = [one for one in public if hasattr(one, "sees") and kind_of(one) in (kinds or KINDS)]
     return sorted(chosen, key=lambda one: (list(KINDS).index(kind_of(one)), one.__name__.lower()))
 
 
 def variants(selector: type) -> Iterator[tuple[str, Method]]:
-    """Yield the parameters, one at a time, with which the description is another one."""
+    """Yield each parameter setting that changes the description, and the changed description."""
     usual = describe(selector)
     for parameter, constraints in selector._parameter_constraints.items():
         options = {option for one in constraints for option in getattr(one, "options", ())}
@@ -91,30 +104,25 @@ def variants(selector: type) -> Iterator[tuple[str, Method]]:
                 yield f"{parameter}={shown}", method
 
 
-def methods_table() -> list[str]:
-    """List every selector: what it does, what it needs, which way is better, who proposed it."""
-    rows = [
-        [
-            f"`{one.__name__}`" + (", a search" if describe(one).searches else ""),
-            summary(one),
-            needs(describe(one)),
-            direction(one),
-            ", ".join(link(bibliography()[key]) for key in describe(one).references),
-        ]
-        for one in methods()
-    ]
-    return markdown(["selector", "what it does", "works from", "better", "papers"], rows)
-
-
-def scores_table() -> list[str]:
-    """Give the score of a feature for every method that looks at one feature at a time."""
-    single = [one for one in methods() if not describe(one).searches and kind_of(one) != "wrappers"]
-    rows = [[f"`{one.__name__}`", formula(one), direction(one)] for one in single]
-    return markdown(["selector", "score of a feature", "better"], rows)
+def method_entries() -> list[str]:
+    """Describe every selector in a section of its own: task, formula, direction and papers."""
+    lines = []
+    for kind, heading in HEADINGS.items():
+        lines += ["", f"## {heading}"]
+        for one in methods(kind):
+            method = describe(one)
+            facts = ["A search"] if method.searches else []
+            if kind == "pairs":
+                facts.append("pairs or labels" if method.needs else "pairs, labels or neither")
+            facts.append(direction(one))
+            line = " · ".join([*facts, *(link(bibliography()[key]) for key in method.references)])
+            text = f"{summary(one)} {formula(one)}".strip()
+            lines += ["", f"### {one.__name__}", "", text, "", line[0].upper() + line[1:]]
+    return lines[1:]
 
 
 def sees_table() -> list[str]:
-    """Group the selectors by what they see of y and of pairs."""
+    """Group the selectors by how they use y and pairs."""
     rows = [
         [kind, " ".join(f"`{one.__name__}`" for one in methods(sees)), labels, pairs]
         for sees, (kind, labels, pairs) in KINDS.items()
@@ -123,7 +131,7 @@ def sees_table() -> list[str]:
 
 
 def needs_table() -> list[str]:
-    """Group the selectors that take pairs by what they cannot do without."""
+    """Group the selectors that accept pairs by the supervision they require."""
     by_need: dict[tuple[str, ...], list[str]] = {}
     for one in methods("pairs"):
         by_need.setdefault(describe(one).needs, []).append(f"`{one.__name__}`")
@@ -132,11 +140,11 @@ def needs_table() -> list[str]:
                 by_need.setdefault(method.needs, []).append(f"`{one.__name__}({given})`")
     ordered = sorted(by_need.items(), key=lambda item: (-len(item[0]), item[0]))
     rows = [[" and ".join(need) or "nothing", ", ".join(names)] for need, names in ordered]
-    return markdown(["what it cannot do without", "selectors"], rows)
+    return markdown(["requires", "selectors"], rows)
 
 
 def kinds_table() -> list[str]:
-    """Say for every selector which kinds of X it takes."""
+    """List which kinds of X every selector accepts."""
     rows = [
         [
             f"`{one.__name__}`",
@@ -150,7 +158,7 @@ def kinds_table() -> list[str]:
 
 
 def reads_parts(selector: type) -> str:
-    """Say whether a selector reads samples outside memory by parts, and what it estimates."""
+    """Return whether a selector can read stored samples in parts, and how exact it then is."""
     if isinstance(inspect.getattr_static(selector, "works_on"), property):
         return "if all its members do"
     if "parts" not in describe(selector).works_on:
@@ -172,7 +180,7 @@ def references() -> list[str]:
 
 
 def decisions() -> list[str]:
-    """List the headings of the pages of decisions, in the order of their table of contents."""
+    """List the headings of the pages of decisions, in the order of the table of contents."""
     folder = DOCS / "decisions"
     contents = re.search(
         r"\{toctree\}\n:hidden:\n\n(.*?)\n```", read(folder / "README.md"), re.DOTALL
@@ -185,28 +193,8 @@ def decisions() -> list[str]:
     return lines
 
 
-def public_names() -> list[str]:
-    """List the names in the `__all__` of every public module, with what each one is."""
-    lines = []
-    for name in ("linkselect", *(f"linkselect.{part}" for part in PUBLIC)):
-        module = import_module(name)
-        seen = () if module is linkselect else linkselect.__all__
-        own = sorted(set(module.__all__).difference(seen), key=str.lower)
-        rows = [[f"`{one}`", what_it_is(getattr(module, one))] for one in own]
-        table = markdown(["name", "what it is"], rows) if rows else ["All in `linkselect`, too."]
-        lines += ["", f"### {name}", "", *table]
-    return lines[1:]
-
-
-def what_it_is(value: object) -> str:
-    """Return the first line of a docstring, without references."""
-    if isinstance(value, UnionType):
-        return "A type, for annotations."
-    return summary(value).replace(" [1]_", "") if callable(value) else "A constant."
-
-
 def citation_entry() -> list[str]:
-    """Give the entry of BibTeX for this version."""
+    """Return the BibTeX entry for this version."""
     return [
         "```bibtex",
         "@software{linkselect,",
@@ -219,7 +207,7 @@ def citation_entry() -> list[str]:
 
 
 def group(*kinds: str) -> Callable[[], list[str]]:
-    """Make a list for autosummary of the selectors of some kinds."""
+    """Return a function that lists the selectors of some kinds for autosummary."""
 
     def lines() -> list[str]:
         more = ["AsScoreFunction"] if "wrappers" in kinds else []
@@ -229,7 +217,7 @@ def group(*kinds: str) -> Callable[[], list[str]]:
 
 
 def members(part: str) -> Callable[[], list[str]]:
-    """Make a list for autosummary of the names that a part has and the package has not."""
+    """Return a function that lists the names found only in a subpackage, for autosummary."""
 
     def lines() -> list[str]:
         names = sorted(set(import_module(f"linkselect.{part}").__all__) - {*linkselect.__all__})
@@ -239,26 +227,24 @@ def members(part: str) -> Callable[[], list[str]]:
 
 
 def autosummary(names: list[str]) -> list[str]:
-    """Return the lines of a list for autosummary."""
-    return ["", ".. autosummary::", "   :toctree: generated", "", *(f"   {name}" for name in names)]
+    """Return the lines of an autosummary list."""
+    options = ["   :toctree: generated", "   :nosignatures:"]
+    return ["", ".. autosummary::", *options, "", *(f"   {name}" for name in names)]
 
 
 TABLES: dict[str, Callable[[], list[str]]] = {
-    "methods": methods_table,
-    "scores": scores_table,
+    "methods": method_entries,
     "sees": sees_table,
     "needs": needs_table,
     "kinds": kinds_table,
     "references": references,
     "decisions": decisions,
-    "public names": public_names,
     "citation": citation_entry,
-    "from nothing": group("nothing"),
+    "unsupervised": group("nothing"),
     "from pairs": group("pairs", "some labels"),
     "from labels": group("labels"),
     "wrappers": group("wrappers"),
     "of pairs": members("pairs"),
-    "of cluster": members("cluster"),
 }
 
 
@@ -268,38 +254,36 @@ def summary(documented: object) -> str:
 
 
 def formula(selector: type) -> str:
-    """Return what a docstring says between its first line and which way is better."""
+    """Return the part of a docstring that defines the score or, for a search, the choice."""
     text = inspect.cleandoc(selector.__doc__ or "").split("\nParameters\n---")[0]
     text = text.partition("\n\n")[2]
     ways = list(re.finditer(r";\s+(smaller|larger)\s+is\s+better", text))
-    if not ways:
+    if ways:
+        text = text[: ways[-1].end() if len(ways) > 1 else ways[-1].start()] + "."
+    elif describe(selector).searches:  # a choice, not one score per feature
+        text = text.partition("\n\n")[0]
+    elif describe(selector).wraps:
+        return ""
+    else:
         raise ValueError(
-            f"The docstring of {selector.__name__} does not say which way is better. Write "
-            "'; smaller is better' or '; larger is better' behind its formula."
+            f"The docstring of {selector.__name__} does not state which direction is better. "
+            "Add '; smaller is better' or '; larger is better' after the formula."
         )
-    last = ways[-1].end() if len(ways) > 1 else ways[-1].start()
-    return " ".join(text[:last].replace("\n- ", "\n").split())
-
-
-def needs(method: Method) -> str:
-    """Say what a method works from, in words."""
-    if method.wraps:
-        return "what the selector needs"
-    if method.sees != "pairs":
-        return method.sees
-    return "pairs or some labels" if method.needs else "pairs, some labels or nothing"
+    sentences = re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(text.replace("\n- ", "\n").split()))
+    return " ".join(one for one in sentences if not one.startswith(REMARKS))
 
 
 def direction(selector: type) -> str:
-    """Say whether large or small scores are better; it may depend on a parameter."""
+    """Return whether larger or smaller scores are better, also if a parameter decides."""
     if describe(selector).wraps:
         around = (selectors.VarianceScore(), selectors.LaplacianScore())
         if len({describe(selector(one)).greater_is_better for one in around}) == 2:
-            return "as the selector"
+            return "direction of the wrapped selector"
     usual = describe(selector).greater_is_better
     others = [f"`{given}`" for given, one in variants(selector) if one.greater_is_better != usual]
-    text = "large" if usual else "small"
-    return f"{text}; {'small' if usual else 'large'} with {', '.join(others)}" if others else text
+    better, opposite = ("larger", "smaller") if usual else ("smaller", "larger")
+    changed = f" ({opposite} with {', '.join(others)})" if others else ""
+    return f"{better} is better{changed}"
 
 
 def citation(reference: Reference) -> str:
@@ -311,7 +295,7 @@ def citation(reference: Reference) -> str:
 
 
 def link(reference: Reference) -> str:
-    """Return a citation that leads to its heading on the page of references."""
+    """Return a citation with a link to its heading on the page of references."""
     return f"[{citation(reference)}](references.md#{anchor(citation(reference))})"
 
 
@@ -321,7 +305,7 @@ def anchor(heading: str) -> str:
 
 
 def markdown(head: list[str], rows: list[list[str]]) -> list[str]:
-    """Return the lines of a table."""
+    """Return the lines of a Markdown table."""
     lines = [head, ["---"] * len(head), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
 
@@ -332,7 +316,7 @@ def read(page: Path) -> str:
 
 
 def generated(text: str) -> str:
-    """Return a page with its tables made anew."""
+    """Return a page with all its generated parts updated."""
 
     def renew(found: re.Match[str]) -> str:
         return "\n".join([found[1], *TABLES[found["md"] or found["rst"]](), "", found["end"]])
@@ -341,14 +325,14 @@ def generated(text: str) -> str:
 
 
 def stale() -> dict[Path, str]:
-    """Return the pages whose tables are not what the code says, with the right text."""
+    """Return the pages that are out of date, each with its new text."""
     texts = {DOCS / page: read(DOCS / page) for page in PAGES}
     new = {page: generated(text) for page, text in texts.items()}
     return {page: text for page, text in new.items() if text != texts[page]}
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Say which pages are stale, or write them."""
+    """Print which pages are out of date, or update them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true", help="write the pages")
     write = parser.parse_args(arguments).write

@@ -1,17 +1,17 @@
 """
-Asking a person about digits
-============================
+Ask a person about digits
+=========================
 
-Two samples are shown, a person says whether they are alike, and the features are ranked again.
-`linkselect ask` does this on a page; here the person is simulated by the labels, so that the
-answers can be counted.
+A person sees two samples and answers whether they are alike; each answer updates the ranking of the
+features. `linkselect ask` shows the questions on a page. Here the labels simulate the person, so
+that the accuracy can be measured.
 """
 
 # %%
-# Nobody knows the classes. `PairQueries` chooses which two digits to show next: it draws a sample
-# and asks it against the groups of alike samples that it resembles most, in the features that
-# `LinkSelector` chooses from the answers so far. Every fifth question is drawn at random: only
-# those answers can validate a ranking.
+# The classes are unknown. `PairQueries` chooses the next pair of digits: it draws a sample and
+# compares it with the most similar groups of alike samples, using the features that `LinkSelector`
+# selects from the answers so far. Every fifth question is drawn at random, because only answers to
+# random questions can validate a ranking.
 
 import warnings
 
@@ -25,12 +25,12 @@ from linkselect.asking import PairQueries
 
 digits = load_digits()
 X, y = digits.data, digits.target
-# Some pixels at the rim are empty in all images that are asked about.
+# Some pixels at the border are empty in all images of the questions.
 warnings.filterwarnings("ignore", ".*rank last")
 
 
 def answer(queries, n_answers):
-    """Answer as a person would who knows all digits."""
+    """Answer questions as a person who recognises every digit."""
     for _ in range(n_answers):
         a, b = queries.next_pair()
         queries.answer((a, b), "alike" if y[a] == y[b] else "different")
@@ -52,16 +52,16 @@ for column, asked in zip(axes.T, queries.history, strict=False):
 plt.show()
 
 # %%
-# Which pixels count, after 40 answers:
+# The selected pixels after 40 answers:
 
 selector = ConstraintScore(n_features_to_select=20).fit(X, pairs=queries.pairs)
 plot.mask(selector, (8, 8))
 plt.show()
 
 # %%
-# What asking in this order is worth, against pairs drawn at random: the accuracy of the nearest
-# neighbour in the 20 best pixels, over ten simulated persons. It is an average over few runs of one
-# data set. docs/asking_simulation.md has more sets, wrong and unsure answers, and losses.
+# How much does this order of questions improve on random pairs? We compare the accuracy of 1-NN on
+# the 20 best pixels, averaged over ten simulated people. This is one data set with few runs;
+# docs/asking_simulation.md reports more data sets, wrong and unsure answers, and losses.
 
 train, test = np.arange(len(X)) % 2 == 0, np.arange(len(X)) % 2 == 1
 
@@ -81,7 +81,7 @@ for strategy in ("grow", "random"):
     print(f"{strategy}: {np.mean(found):.3f} (standard deviation {np.std(found):.3f})")
 
 # %%
-# The same with a person instead of labels: `linkselect ask` in a terminal, or in a notebook::
+# To ask a real person, run `linkselect ask` in a terminal, or in a notebook::
 #
 #     from linkselect import labelling
 #     queries = labelling.open_page(X, image_shape=(8, 8))

@@ -1,14 +1,14 @@
 """
-Few labels: what the unlabelled samples are good for
-====================================================
+Few labels: do unlabelled samples help?
+=======================================
 
-Three labels per class, and all other samples without one. A supervised score can use the six
-labels only. Semi-supervised ones also look at how the others lie.
+Only three samples per class are labelled. Supervised scores use the six labels;
+semi-supervised scores also use the structure of the unlabelled samples.
 """
 
 # %%
-# Breast cancer data, scaled to [0, 1]. Half of the samples are for the choice, half for the test.
-# -1, None or NaN in y means unlabelled.
+# The breast cancer data, scaled to [0, 1]. Features are selected on one half of the samples and
+# tested on the other. In y, -1, None or NaN means unlabelled.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -34,7 +34,7 @@ X = MinMaxScaler().fit_transform(X)
 
 
 def draw_labels(y, n_per_class, random):
-    """Forget all labels but a few of each class."""
+    """Keep a few labels per class, and mark all other samples as unlabelled."""
     few = np.full(len(y), -1)
     for label in np.unique(y):
         few[random.permutation(np.flatnonzero(y == label))[:n_per_class]] = label
@@ -42,8 +42,8 @@ def draw_labels(y, n_per_class, random):
 
 
 # %%
-# The accuracy of the nearest neighbour against the number of features, over 5 draws of labels. The
-# classifier knows all labels of its half: only the choice of features is compared.
+# The accuracy of 1-NN against the number of features, over five draws of labels. The classifier is
+# trained on all labels of its half, so that only the selected features differ.
 
 sizes = np.array([1, 3, 5, 10, 20, 30])
 methods = {
@@ -76,8 +76,8 @@ plot.curves(curves)
 plt.show()
 
 # %%
-# The mean over the sizes, from the best to the worst. Differences of a point or less are inside
-# what five draws can tell.
+# The mean over the numbers of features, best first. Five draws cannot resolve differences of one
+# percentage point or less.
 
 for name, curve in sorted(curves.items(), key=lambda item: -item[1].mean.mean()):
     print(f"{name:24} {curve.mean.mean():.3f}")

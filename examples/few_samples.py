@@ -1,14 +1,15 @@
 """
-Genes: few samples, thousands of features
-=========================================
+Few samples, thousands of features
+==================================
 
-With 62 samples and 2,000 genes a list of genes is easily found and easily wrong. So the choice is
-made inside cross-validation, and asked how often it would come out the same.
+With 62 samples and thousands of features, a short list of features is easy to find and easily
+wrong. Select inside cross-validation, and measure how often the same features are selected again.
 """
 
 # %%
-# The colon data, if the folder ``LINKSELECT_DATA`` has them. Elsewhere as many of the tumours that
-# come with scikit-learn: 30 measurements, and all products of two and three of them.
+# If the folder ``LINKSELECT_DATA`` contains the colon data, the features are 2,000 genes of 62
+# tissue samples. Otherwise they are 30 measurements of 62 tumours from scikit-learn, with all
+# products of two and three of them.
 
 import os
 from pathlib import Path
@@ -24,7 +25,7 @@ from sklearn.preprocessing import PolynomialFeatures, StandardScaler, scale
 from linkselect import MRMR, FisherScore, Redundancy, StableSelector, plot
 
 
-def load_genes():
+def load_samples():
     """Return a name, the samples and their classes."""
     colon = Path(os.environ.get("LINKSELECT_DATA", ""), "colon.npz")
     if colon.exists():
@@ -36,14 +37,14 @@ def load_genes():
     return "breast cancer, with products", products[some], y[some]
 
 
-name, X, y = load_genes()
+name, X, y = load_samples()
 print(f"{name}, {X.shape[0]} samples: {X.shape[1]} features")
 
 # %%
 # Inside cross-validation
 # -----------------------
-# A gene chosen with the test samples in sight flatters the accuracy. In a pipeline every fold
-# chooses its own genes. ``Redundancy`` avoids genes that say the same thing twice.
+# Features that were selected with the test samples included make the accuracy look too high. In a
+# pipeline, every fold selects its own features. ``Redundancy`` avoids highly correlated features.
 
 folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=2, random_state=0)
 selectors = {
@@ -58,20 +59,20 @@ without = make_pipeline(StandardScaler(), KNeighborsClassifier(3))
 print(f"all features: {cross_val_score(without, X, y, cv=folds).mean():.3f}")
 
 # %%
-# The wrong way, for comparison: genes chosen once with all samples, then cross-validation.
+# For comparison, the wrong way: select once on all samples, then cross-validate.
 
 seen = FisherScore(20).fit_transform(X, y)
 flattered = cross_val_score(without, seen, y, cv=folds).mean()
-print(f"chosen in sight of the test samples: {flattered:.3f}")
+print(f"selected with the test samples included: {flattered:.3f}")
 
 # %%
-# How often would it come out the same?
-# -------------------------------------
-# 30 draws of half of the samples, 20 genes each. The picture shows in which share of the draws a
-# gene was chosen. Kuncheva's index is 1 where all draws chose the same, and about 0 by chance.
+# Selection frequency
+# -------------------
+# We select 20 features on each of 30 random halves of the samples. The figure shows how often each
+# feature is selected. Kuncheva's index is 1 if all halves agree, and about 0 by chance.
 
 stable = StableSelector(FisherScore(20), n_resamples=30, random_state=0).fit(X, y)
-print(f"Kuncheva {stable.kuncheva_:.2f}; chosen in 60 % of the draws: {stable.n_features_} genes")
+print(f"Kuncheva {stable.kuncheva_:.2f}; {stable.n_features_} features selected in 60 % of halves")
 ax = plot.scores(stable, n=20)
-ax.set_xlabel("share of draws")
+ax.set_xlabel("selection frequency")
 plt.show()

@@ -2,12 +2,12 @@
 Pipelines and grid search, with pairs
 =====================================
 
-A selector is a step of a pipeline. Pairs reach it by scikit-learn's metadata routing, and stay
-right in every fold, because they name samples by id and not by row.
+A selector is a step of a pipeline. scikit-learn's metadata routing passes the pairs to it. They
+remain correct in every fold because they name samples by id instead of row number.
 """
 
 # %%
-# Metadata routing is switched on once.
+# Enable metadata routing once.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -36,8 +36,8 @@ ids = np.array([f"patient {row}" for row in range(len(y))])
 pairs = Pairs.from_labels(y, sample_ids=ids, n_must=60, n_cannot=60, random_state=0)
 
 # %%
-# The method and its number of features are chosen together. Every fold sees the pairs of which it
-# holds both ends.
+# The grid search selects the method and its number of features together. Each fold uses the pairs
+# whose two samples are both in it.
 
 model = Pipeline(
     [("scale", MinMaxScaler()), ("select", LSDF()), ("classify", KNeighborsClassifier(1))]
@@ -51,7 +51,7 @@ search = GridSearchCV(model, grid, cv=5).fit(X, y, pairs=pairs, sample_ids=ids)
 print(search.best_params_, f"{search.best_score_:.3f}")
 
 # %%
-# All that was tried:
+# All combinations:
 
 curves = {}
 for selector in grid["select"]:
@@ -67,8 +67,8 @@ plot.curves(curves)
 plt.show()
 
 # %%
-# scikit-learn's own ``SelectKBest`` takes every score of single features as well. The parameters of
-# the score can be searched.
+# scikit-learn's ``SelectKBest`` also accepts every per-feature score, and a grid search can tune
+# the parameters of the score.
 
 model = Pipeline(
     [

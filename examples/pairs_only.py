@@ -1,13 +1,13 @@
 """
-Pairs only: no classes at all
-=============================
+Pairs only, without classes
+===========================
 
-Nobody knows the classes, nor how many there are. But a person who compares two samples can often
-say whether they belong together. That is enough to rank features.
+The classes and their number are unknown, but a person who compares two samples can often decide
+whether they belong together. That is enough to rank features.
 """
 
 # %%
-# Wine samples with names. The person has compared twelve pairs.
+# Wine samples with names, and twelve pairs that a person has compared.
 
 import matplotlib.pyplot as plt
 from sklearn.datasets import load_wine
@@ -21,7 +21,7 @@ X = MinMaxScaler().set_output(transform="pandas").fit_transform(X)
 
 
 def bottles(*numbers):
-    """Name two bottles."""
+    """Return the names of two bottles."""
     return tuple(f"bottle {number}" for number in numbers)
 
 
@@ -40,7 +40,7 @@ pairs = Pairs(
 print(pairs.summary(X.index))
 
 # %%
-# What follows from the pairs, and whether they contradict each other:
+# The closure adds the pairs that follow from the others. Contradictions are reported:
 
 closed = pairs.closure()
 print(closed, closed.n_conflicts, "conflicts")
@@ -48,14 +48,14 @@ doubtful = pairs | Pairs(cannot=[bottles(1, 40)])
 print(doubtful.conflicts()[0])
 
 # %%
-# The samples over their first two principal components. Full lines are must-links, dashed ones
+# The samples on their first two principal components. Solid lines are must-links, dashed lines are
 # cannot-links.
 
 plot.pairs(pairs, X)
 plt.show()
 
 # %%
-# The ranking. The index of the frame names the samples, so nothing else is needed.
+# The ranking. The index of the frame identifies the samples, so no ids need to be passed.
 
 selector = LinkSelector(n_features_to_select=4).fit(X, pairs=pairs)
 print(selector.to_frame().head())
@@ -63,10 +63,10 @@ plot.scores(selector)
 plt.show()
 
 # %%
-# A check that the person could not make: clusters over the chosen features against the true
-# classes.
+# A check against the true classes, which the person does not know: cluster the samples with and
+# without the selection.
 
-for name, table in {"all features": X, "chosen features": selector.transform(X)}.items():
+for name, table in {"all features": X, "selected features": selector.transform(X)}.items():
     clusters = COPKMeans(3, random_state=0).fit(table, pairs=pairs, sample_ids=X.index).labels_
     alike = sum(y[clusters == cluster].value_counts().max() for cluster in range(3))
-    print(f"{name}: {alike / len(y):.1%} of the bottles are in a cluster of their class")
+    print(f"{name}: {alike / len(y):.1%} of the bottles are in a cluster dominated by their class")

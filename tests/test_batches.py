@@ -73,4 +73,4 @@ def test_the_reason_names_batches_that_are_classes():
     # Too few ways for another reason.
     groups = np.repeat([0, 1, 2, 3], [3, 5, 15, 17])
     found = validate(VarianceScore(2), X, y=groups % 2, groups=groups, n_resamples=0)
-    assert "fewer than 40 ways" in found.reason
+    assert "fewer than 40 distinct permutations" in found.reason

@@ -72,7 +72,6 @@ def test_values_cannot_be_changed():
 WEIGHTS = graphs.reconstruction_weights.__doc__
 PROMISES = [
     ("SIGMA_ROWS", 2000, graphs.auto_sigma.__doc__, "Above 2,000 samples"),
-    ("N_WIDTHS", 64, "subsets.md", "64 widths"),
     ("N_BINS", 5, MRMR.__doc__, "five bins"),
     ("CONVEX_SHARE", 0.999, SCGS.__doc__, "0.999 of the largest value"),
     ("CERTAIN_GAP", 1e-6, WEIGHTS, "within 1e-6 of their optimum"),
@@ -81,8 +80,8 @@ PROMISES = [
     ("STEPS_PER_EXCHANGE", 5, WEIGHTS, "`5 min(n, d + 1) sqrt(n + d)`"),
     ("LEAST_STEP_LIMIT", 10_000, WEIGHTS, "at least 10,000"),
     ("SLAB_BYTES", 32 * 2**20, "large_data.md", "one piece of at most 32 MB"),
-    ("HELD_BYTES", 256 * 2**20, "large_data.md", "if they fit into 256 MB"),
-    ("MOST_LISTED", 16_777_216, "many_rows.md", "at most 16,777,216 neighbours"),
+    ("HELD_BYTES", 256 * 2**20, "large_data.md", "rows in pairs | 256 MB at a time"),
+    ("MOST_LISTED", 16_777_216, "large_data.md", "at most 16,777,216 neighbours"),
 ]
 
 

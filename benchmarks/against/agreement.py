@@ -1,4 +1,4 @@
-"""Whether two outputs agree, with what was found, in words."""
+"""Compare two outputs, and describe the difference."""
 
 from dataclasses import asdict, dataclass
 
@@ -31,11 +31,11 @@ def same_scores(tolerance):
 
 
 def same_order(tolerance, *, larger_is_better):
-    """Compare an order with our scores: along it, none may be better than one before it."""
+    """Compare an order with our scores, which must not improve along it."""
 
     def compare(ours, order):
         if sorted(order) != list(range(len(ours))):
-            return Agreement(False, "no order of all features")
+            return Agreement(False, "not an order of all features")
         along = ours[order] if larger_is_better else -ours[order]
         risen = along - np.minimum.accumulate(along)
         worst = float(risen.max() / (np.abs(ours).max() or 1.0))
@@ -57,7 +57,7 @@ def same_ranking(least):
 
 
 def same_choice(*, ordered):
-    """Compare the features chosen, in the order of their choice or as a set."""
+    """Compare the selected features, in the order of selection or as a set."""
 
     def compare(ours, other):
         shared = len(set(ours.tolist()) & set(other.tolist()))
@@ -74,7 +74,7 @@ def same_choice(*, ordered):
 
 
 def same_neighbors(least):
-    """Compare neighbours row by row, in any order: equal distances may go either way."""
+    """Compare neighbours row by row, in any order, because ties may be decided differently."""
 
     def compare(ours, other):
         if ours.shape != other.shape:

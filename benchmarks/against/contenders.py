@@ -1,9 +1,8 @@
-"""How each library is called: a function of the problem that returns what is timed.
+"""One function per library and task: it takes the problem and returns the call that is timed.
 
-What it prepares before it returns is outside the clock: a data frame, an object. Everybody may
-use all cores. Libraries that start processes for that are tried with and without, and measured in
-the way that was faster. Alternatives are imported here only, and only by the process that measures
-them.
+Preparations such as a data frame are not timed. All contenders may use all cores. Libraries that
+start processes are tried with and without them, and the faster variant is measured. Alternatives
+are imported only here, and only by the process that measures them.
 """
 
 import threading
@@ -56,7 +55,7 @@ def our_relieff(problem):
 
 
 def our_information(problem):
-    """Relevance is what mRMR begins with, and all of it for a single feature."""
+    """Return mRMR for a single feature, whose scores are the relevance."""
     return lambda: ls.MRMR(1, discretize=None).fit(problem.X, problem.y).scores_
 
 
@@ -117,7 +116,7 @@ def sklearn_variance(problem):
 
 
 def sklearn_f_classif(problem):
-    """F is the Fisher Score times a number that is the same for all features."""
+    """Return F times a constant, which is the Fisher Score."""
     from sklearn.feature_selection import f_classif
 
     n_samples, n_classes = len(problem.y), len(np.unique(problem.y))
@@ -150,7 +149,7 @@ def sklearn_sfs(n_features):
 
 
 def sklearn_neighbors(problem):
-    """Itself comes first and is left out, as no two of the samples are equal."""
+    """Each sample comes first among its own neighbours, since no two are equal, and is dropped."""
     from sklearn.neighbors import NearestNeighbors
 
     def call():
@@ -164,7 +163,7 @@ def sklearn_neighbors(problem):
 
 
 def knn_weights(X, sigma):
-    """Build its graph, without the loops by which it counts a sample among its own neighbours."""
+    """Return its graph without self-loops."""
     from skfeature.utility.construct_W import construct_W
 
     options = {"metric": "euclidean", "neighbor_mode": "knn", "weight_mode": "heat_kernel"}
@@ -207,7 +206,7 @@ def skfeature_information(problem):
 
 
 def skfeature_mrmr(n_features):
-    """Its `mrmr`, asked for indices: that function itself turns them into ranks of indices."""
+    """Call the function behind its `mrmr`, which returns ranks in place of indices."""
 
     def prepare(problem):
         from skfeature.function.information_theoretical_based.LCSI import lcsi
@@ -310,13 +309,13 @@ def mlxtend_sfs(n_features):
     return prepare
 
 
-# What no exact search can do without
+# Work that every exact search must do
 
 
 def products_alone(problem):
-    """Multiply every pair of blocks of rows once, in float32, and forget the result.
+    """Multiply every pair of blocks of rows once, in float32, and discard the result.
 
-    In threads with a pair each: faster than one pair after the other in the threads of BLAS.
+    One pair per thread is faster than one pair at a time in the threads of BLAS.
     """
     from linkselect._blocks import map_threads
 

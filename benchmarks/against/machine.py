@@ -1,4 +1,4 @@
-"""The machine and the versions, in words, and what tells one state of the code from another."""
+"""The machine and the versions as text, and a fingerprint of the code."""
 
 import hashlib
 import os
@@ -22,7 +22,7 @@ ALTERNATIVES = (
 
 
 def processor():
-    """Name the processor as the system does."""
+    """Return the name of the processor."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
@@ -45,7 +45,7 @@ def cores():
 
 
 def describe():
-    """Return what a reader must know to compare these numbers with others."""
+    """Return the properties of the machine that matter for comparisons."""
     blas = [info for info in threadpool_info() if info["user_api"] == "blas"]
     kernels = ", ".join(
         sorted({f"{b['internal_api']} {b['version']} {b.get('architecture', '')}" for b in blas})
@@ -55,16 +55,16 @@ def describe():
         "processor": f"{processor()}, {cores()} cores",
         "memory": memory(),
         "system": f"{system}, Python {platform.python_version()}",
-        "products": kernels,
+        "BLAS": kernels,
         "versions": ", ".join(f"{name} {version(name)}" for name in PACKAGES),
         "alternatives": ", ".join(f"{name} {version(name)}" for name in ALTERNATIVES),
     }
 
 
 def fingerprint(description, tasks):
-    """Tell one state of the code, the tasks and the machine from another.
+    """Return a hash of the code, the tasks and the machine.
 
-    Words of tables do not count: they may change without measuring again.
+    The text of tables is excluded: it may change without measuring again.
     """
     parts = sorted(description.items())
     parts += sorted((name, task.sizes, task.warm, task.repeats) for name, task in tasks.items())

@@ -1,4 +1,4 @@
-"""Measure all contenders of a task at one size, each in a process of its own, in turns."""
+"""Measure all contenders of a task at one size, each in its own process, in turns."""
 
 import json
 import math
@@ -17,13 +17,13 @@ import numpy as np
 from against.tasks import OURS
 
 FOLDER = Path(__file__).parents[1]
-# A measurement that takes less is the mean of several calls.
+# A shorter measurement is the mean of several calls.
 SHORTEST = 0.1
 START_LIMIT = 300.0
 
 
 class GaveUpError(Exception):
-    """A contender took too long or failed; the message says which."""
+    """A contender took too long or failed."""
 
 
 class Worker:
@@ -34,7 +34,7 @@ class Worker:
         self.log = Path(f"{out}.log")
         self.out = Path(out)
         with self.log.open("wb") as errors:
-            # A session of its own, so that what it starts ends with it.
+            # Its own session, so that its child processes end with it.
             self.process = subprocess.Popen(
                 [*command, str(out)],
                 cwd=FOLDER,
@@ -80,7 +80,7 @@ class Worker:
 
 
 def measure(task_name, task, size, *, repeats, limit, skip=()):
-    """Return what was measured at one size as plain data, one entry for each contender."""
+    """Return the measurements at one size as plain data, one entry for each contender."""
     names = [c.name for c in task.contenders if c.name not in skip]
     found = {name: {"seconds": [], "peak": None, "failed": None} for name in names}
     record = {"task": task_name, "size": list(size), "data": "", "found": found}
@@ -105,7 +105,7 @@ def measure(task_name, task, size, *, repeats, limit, skip=()):
 
 
 def started(workers, found):
-    """Wait until all have made their problem and warmed up, which they do side by side."""
+    """Wait until all contenders have prepared their problem and warmed up, in parallel."""
     data = ""
     for name in list(workers):
         try:
@@ -116,7 +116,7 @@ def started(workers, found):
 
 
 def first_calls(workers, found, limit):
-    """Call each once: its output, its peak memory, and how many calls fill a measurement."""
+    """Call each once, record its peak memory, and return the number of calls per measurement."""
     counts = {}
     for name in list(workers):
         try:
@@ -131,7 +131,7 @@ def first_calls(workers, found, limit):
 
 
 def in_turns(workers, found, counts, limit, *, backwards):
-    """Time each once; every other turn goes backwards, so that nobody is always the first."""
+    """Time each once; every other turn is reversed, so that no contender is always first."""
     names = list(workers)
     for name in reversed(names) if backwards else names:
         try:
@@ -148,7 +148,7 @@ def drop(workers, found, name, reason):
 
 
 def compare(task, workers, found):
-    """Say of each alternative whether its output agrees with ours."""
+    """Record for each alternative whether its output agrees with ours."""
     if OURS not in workers:
         return
     ours = workers[OURS].output()

@@ -1,4 +1,4 @@
-"""The data that are measured on: made, or real with made ones of the same shape to stand in."""
+"""The data of the tasks: generated, or real with generated data of the same shape as fallback."""
 
 import os
 from dataclasses import dataclass, field
@@ -13,11 +13,11 @@ DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[3] / "share
 
 @dataclass(frozen=True)
 class Problem:
-    """What every contender of a task gets, made outside the clock."""
+    """The input of every contender of a task, prepared outside the timed calls."""
 
     X: np.ndarray
     y: np.ndarray | None = None
-    data: str = "made"
+    data: str = "generated"
     given: dict = field(default_factory=dict)
 
 
@@ -32,7 +32,7 @@ def labelled(n_samples, n_features, n_classes=2, share=0.1):
 
 
 def labelled_units(n_samples, n_features):
-    """The same with every feature from 0 to 1: skfeature's ReliefF does not divide by ranges."""
+    """The same with every feature in [0, 1]: skfeature's ReliefF does not divide by ranges."""
     made = labelled(n_samples, n_features)
     X = made.X - made.X.min(axis=0)
     return Problem(X / X.max(axis=0), made.y)
@@ -79,7 +79,7 @@ def states_and_values(n_samples, n_features):
 
 
 def states_by_uncertainty(n_samples, n_features):
-    """Columns in the order in which FCBF walks them."""
+    """Columns in the order in which FCBF visits them."""
     from linkselect import FCBF
 
     made = states(n_samples, n_features)
@@ -89,7 +89,7 @@ def states_by_uncertainty(n_samples, n_features):
 
 
 def classification(n_samples, n_features):
-    """Few informative features, and five folds that are the same for all."""
+    """A few informative features, and five folds that all contenders share."""
     X, y = make_classification(
         n_samples, n_features, n_informative=8, n_classes=3, shuffle=True, random_state=0
     )
@@ -97,7 +97,7 @@ def classification(n_samples, n_features):
 
 
 def pixels(file, n_samples, n_features, n_levels, name):
-    """Rows and pixels of images drawn once, the same for all; without the file, made ones."""
+    """Random rows and pixels of images, the same for all; generated without the file."""
     rng = np.random.default_rng(0)
     path = DATA / file
     if path.exists():
@@ -110,7 +110,7 @@ def pixels(file, n_samples, n_features, n_levels, name):
         hidden = rng.normal(size=(n_samples, 20)) @ rng.normal(size=(20, n_features))
         X = np.clip(hidden * 40 + 60, 0, n_levels - 1)
         rows, columns = np.arange(n_samples), np.arange(n_features)
-        data = f"made, in the shape of {name}"
+        data = f"generated, in the shape of {name}"
     chosen = np.ascontiguousarray(X[np.ix_(rows, columns)], dtype=np.float64)
     return Problem(chosen / (n_levels - 1), data=data)
 

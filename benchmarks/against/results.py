@@ -1,4 +1,4 @@
-"""From what was measured to tables: growth, ratios with their range, and why there is none."""
+"""Tables of the measurements: growth, ratios with their range, and reasons for a missing ratio."""
 
 import re
 from statistics import median
@@ -6,7 +6,7 @@ from statistics import median
 import numpy as np
 
 OURS = "linkselect"
-SUMMARY = re.compile(r"(<!-- summary of make bench -->\n)(.*?)(<!-- end of summary -->)", re.DOTALL)
+SUMMARY = re.compile(r"<!-- summary of make bench -->\n(.*?)<!-- end of summary -->", re.DOTALL)
 SUMMARY_HEAD = (
     "| what | linkselect | alternative | its time | ratio | outputs |",
     "|---|---|---|---|---|---|",
@@ -16,7 +16,7 @@ SUMMARY_HEAD = (
 def growth(sizes, seconds):
     """Fit `seconds = c * samples^a * features^b` by least squares in logarithms; return a and b.
 
-    None stands for an exponent along which sizes do not vary.
+    An exponent is None if the sizes do not vary along it.
     """
     logs = np.log(np.asarray(sizes, dtype=float))
     varies = np.ptp(logs, axis=0) > 0
@@ -28,13 +28,13 @@ def growth(sizes, seconds):
 
 
 def ratio_range(ours, other):
-    """Return the median of the other's time over ours, turn by turn, with the least and largest."""
+    """Return the median, smallest and largest ratio of the other's time to ours over the turns."""
     ratios = [theirs / mine for mine, theirs in zip(ours, other, strict=False)]
     return (median(ratios), min(ratios), max(ratios)) if ratios else None
 
 
 def shown_number(value):
-    """Write a number with two or three digits that count."""
+    """Return a number with two or three significant digits."""
     if value >= 100:
         return f"{value:,.0f}"
     if value >= 10:
@@ -63,9 +63,9 @@ def shown_size(size):
 
 
 def verdict(contender, ours, measured, *, brief=False):
-    """Return the ratio in words, or "" if there is none, and what to say of the outputs.
+    """Return the ratio as text, or "" if there is none, and a remark on the outputs.
 
-    If brief, what holds at every size is left out.
+    If brief, the remark omits what holds at every size.
     """
     if measured["failed"]:
         return "", measured["failed"]
@@ -74,7 +74,7 @@ def verdict(contender, ours, measured, *, brief=False):
         return "", "not timed"
     if contender.limit:
         times = ratio_range(measured["seconds"], ours["seconds"])
-        return "", f"no alternative but a limit; linkselect takes {shown_ratio(times)} times this"
+        return "", f"lower limit; linkselect takes {shown_ratio(times)} times as long"
     agreement = measured["agreement"]
     if contender.other:
         why = "" if brief else f"other definition: {contender.other}; "
@@ -86,16 +86,16 @@ def verdict(contender, ours, measured, *, brief=False):
 
 
 def ahead(contender, ratio, brief):
-    """Say if the alternative is faster, and why."""
+    """Return a remark if the alternative is faster, with the reason."""
     middle, _, most = ratio
     if middle >= 1:
         return ""
-    place = "**it is ahead**" if most < 1 else "**it is ahead in most turns**"
-    return f"{place}; " if brief else f"{place}: {contender.ahead or 'reason not known'}; "
+    place = "**faster than linkselect**" if most < 1 else "**faster in most turns**"
+    return f"{place}; " if brief else f"{place}: {contender.ahead or 'reason unknown'}; "
 
 
 def largest(records, name):
-    """Return the largest size at which somebody was timed, or the last one if there is none."""
+    """Return the record of the largest size at which a contender was timed, else the last one."""
     asked = [record for record in records if name in record["found"]]
     timed = [record for record in asked if record["found"][name]["seconds"]]
     return (timed or asked or records)[-1]
@@ -106,25 +106,25 @@ def row(*fields):
 
 
 def summary_rows(task, records):
-    """Write one line for each alternative, at the largest size at which it was timed."""
+    """Yield one row for each alternative, at the largest size at which it was timed."""
     others = [c for c in task.contenders if c.name != OURS]
     if all(contender.own for contender in others):
         ours = records[-1]["found"][OURS]
-        yield row(what(task, records[-1]), shown_time(ours), "nobody else has it", "", "", "")
+        yield row(what(task, records[-1]), shown_time(ours), "no alternative", "", "", "")
     for contender in others:
         record = largest(records, contender.name)
         ours, measured = record["found"][OURS], record["found"][contender.name]
         ratio, said = verdict(contender, ours, measured)
         if record["size"] != records[-1]["size"]:
-            said += "; larger sizes left out, for time"
+            said += "; larger sizes skipped"
         name = f"{contender.name} `{contender.call}`" if contender.call else contender.name
         times = shown_time(ours), name, shown_time(measured)
         yield row(what(task, record), *times, ratio, said)
 
 
 def what(task, record):
-    """Name the method, the size, and the data if they were not made."""
-    data = "" if record["data"] == "made" else f", {record['data']}"
+    """Return the method, the size, and the data unless they were generated."""
+    data = "" if record["data"] == "generated" else f", {record['data']}"
     return f"{task.title}, {shown_size(record['size'])}{data}"
 
 
@@ -133,7 +133,7 @@ def shown_time(measured):
 
 
 def size_rows(task, records):
-    """Write one line for each size and contender: time, peak memory, ratio."""
+    """Yield one row for each size and contender: time, peak memory, ratio."""
     for record in records:
         ours = record["found"][OURS]
         for contender in task.contenders:
@@ -149,7 +149,7 @@ def size_rows(task, records):
 
 
 def remarks(task):
-    """Say what holds for an alternative at every size."""
+    """Yield the remarks on alternatives that hold at every size."""
     for contender in task.contenders:
         if contender.other:
             yield f"{contender.name} has another definition: {contender.other}."
@@ -158,7 +158,7 @@ def remarks(task):
 
 
 def growth_rows(task, records):
-    """Write one line for each contender: the exponents in samples and in features."""
+    """Yield one row for each contender: the exponents in samples and in features."""
     for contender in task.contenders:
         timed = [
             (r["size"], median(r["found"][contender.name]["seconds"]))
@@ -173,30 +173,39 @@ def growth_rows(task, records):
 
 
 def summary_table(tasks, records):
-    """Write the table that README shows too."""
+    """Return the table that docs/benchmarks.md also shows."""
     lines = [line for name, found in records.items() for line in summary_rows(tasks[name], found)]
     return "\n".join([*SUMMARY_HEAD, *lines])
 
 
-def put_summary(page, table):
-    """Replace the table between the marks of a page."""
-    if not SUMMARY.search(page):
-        raise ValueError("The page has no marks for the summary of make bench.")
-    return SUMMARY.sub(lambda found: f"{found[1]}{table}\n{found[3]}", page)
-
-
 def summary_of(page):
     """Return the table between the marks of a page."""
-    return SUMMARY.search(page)[2].rstrip("\n")
+    return SUMMARY.search(page)[1].rstrip("\n")
+
+
+def speed_lines(table):
+    """Return the line of README: the smallest, the largest and the median ratio of the table."""
+    rows = [re.split(r" (?<!\\)\| ", line.strip("| ")) for line in table.splitlines()[2:]]
+    ratios = sorted((float(one[4].split()[0]), one) for one in rows if len(one) > 4 and one[4])
+
+    def shown_case(place):
+        ratio, one = ratios[place]
+        return f"{shown_number(ratio)} times ({one[0].split(',')[0]}, {one[2].split()[0]})"
+
+    middle = shown_number(median(ratio for ratio, _ in ratios))
+    return [
+        f"- **Speed.** In {len(ratios)} comparisons with equal output, linkselect is "
+        f"{shown_case(0)} to {shown_case(-1)} as",
+        f"  fast, median {middle}. [Speed and memory](docs/benchmarks.md)",
+    ]
 
 
 def results_page(tasks, records, machine):
-    """Write the whole page of results."""
+    """Return the whole page of results."""
     lines = [
         "# What `make bench` measured",
         "",
-        "Written by the command; nothing here is typed by hand. [How it is measured]"
-        "(../docs/benchmarks.md) says what each column means.",
+        "Written by the command. [How it is measured](../docs/benchmarks.md) explains the columns.",
         "",
         "<!-- measured -->",
         "",
@@ -210,9 +219,9 @@ def results_page(tasks, records, machine):
         "",
         "### Growth",
         "",
-        "Time grows with this power of the number of samples and of features.",
+        "Exponents of the growth of time with the number of samples and of features.",
         "",
-        "| what | by | samples | features |",
+        "| what | library | samples | features |",
         "|---|---|---|---|",
         *(line for name, found in records.items() for line in growth_rows(tasks[name], found)),
         "",
@@ -225,7 +234,7 @@ def results_page(tasks, records, machine):
             "",
             " ".join([f"Data: {found[-1]['data']}.", *remarks(tasks[name])]),
             "",
-            "| size | by | seconds | peak memory | turns | ratio | outputs |",
+            "| size | library | seconds | peak memory | turns | ratio | outputs |",
             "|---|---|---|---|---|---|---|",
             *size_rows(tasks[name], found),
             "",

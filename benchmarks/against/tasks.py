@@ -1,4 +1,4 @@
-"""What is measured: for each method its problem, its sizes and the alternatives that have it."""
+"""The tasks: for each method its problem, its sizes and the alternatives."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -17,13 +17,12 @@ OURS = "linkselect"
 
 @dataclass(frozen=True)
 class Contender:
-    """One library's way to do a task.
+    """One library's implementation of a task.
 
-    `compare` says whether its output agrees with ours. If it cannot, since it computes something
-    else, `other` says what. `how` is what had to be done to make the outputs comparable, and
-    `ahead` why it is faster, if it is. A `limit` is no alternative: it is work that every exact way
-    has to do. An `own` one is another way of ours. With more samples than `most` it is left out,
-    for time.
+    `compare` returns whether its output agrees with ours. If it computes something else, `other`
+    describes it. `how` is what makes the outputs comparable, and `ahead` is the reason if it is
+    faster. A `limit` is not an alternative but work that every exact method must do. An `own`
+    contender is another solver of linkselect. With more samples than `most` it is skipped.
     """
 
     name: str
@@ -40,7 +39,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Task:
-    """A method, the sizes it is measured at, the largest last, and who takes part.
+    """A method, its sizes in increasing order, and its contenders.
 
     `repeats` is the number of turns; with 0 the first call counts.
     """
@@ -55,15 +54,15 @@ class Task:
     contenders: tuple = field(init=False)
 
     def __post_init__(self):
-        everybody = (Contender(OURS, self.ours), *self.others)
-        object.__setattr__(self, "contenders", everybody)
+        contenders = (Contender(OURS, self.ours), *self.others)
+        object.__setattr__(self, "contenders", contenders)
 
     def contender(self, name):
         return next(c for c in self.contenders if c.name == name)
 
 
 def cross(n_samples, n_features):
-    """Take three numbers of samples with all features, and three of features with half of them."""
+    """Return sizes: three numbers of samples with all features, three of features with half."""
     return (
         (n_samples // 4, n_features),
         (n_samples // 2, n_features // 4),
@@ -73,7 +72,7 @@ def cross(n_samples, n_features):
     )
 
 
-LOOPS = "its graph without the loops from each sample to itself"
+LOOPS = "its graph without self-loops"
 TASKS = {
     "laplacian": Task(
         "Laplacian Score, 5 neighbours",
@@ -101,7 +100,7 @@ TASKS = {
                 contenders.skfeature_spectral,
                 "spec",
                 same_scores(1e-9),
-                how=f"{LOOPS}; scores, since it ranks them the other way round",
+                how=f"{LOOPS}; scores compared, because its ranking is reversed",
             ),
         ),
     ),
@@ -133,9 +132,8 @@ TASKS = {
                 contenders.fast_select_relieff,
                 "ReliefF",
                 same_scores(1e-4),
-                how="after it has compiled; it has float32",
-                ahead="it goes by float32 distances, of which linkselect decides the close ones "
-                "again in float64",
+                how="after compilation; float32",
+                ahead="it uses float32 distances; linkselect decides close ones again in float64",
             ),
         ),
         warm=(1300, 100),
@@ -152,8 +150,8 @@ TASKS = {
                 contenders.skfeature_relieff,
                 "reliefF",
                 same_scores(1e-9),
-                how="features from 0 to 1 and two classes: it neither divides by the range nor "
-                "multiplies by the share of a class",
+                how="features in [0, 1] and two classes, because it does not scale by range or "
+                "class share",
             ),
         ),
         warm=(100, 20),
@@ -169,7 +167,7 @@ TASKS = {
                 contenders.fast_select_mrmr(50),
                 "mRMR",
                 same_choice(ordered=True),
-                how="after it has compiled",
+                how="after compilation",
             ),
         ),
         warm=(100, 60),
@@ -185,21 +183,21 @@ TASKS = {
                 contenders.mrmr_selection(10),
                 "mrmr_classif",
                 same_choice(ordered=True),
-                other="F statistic over mean correlation, of values; it has no mutual information",
+                other="F statistic over mean correlation, no mutual information",
             ),
             Contender(
                 "fastcan",
                 contenders.fastcan_search(10),
                 "FastCan",
                 same_choice(ordered=True),
-                other="forward selection by canonical correlation, of values",
+                other="forward selection by canonical correlation",
             ),
             Contender(
                 "skfeature-chappers",
                 contenders.skfeature_mrmr(10),
                 "lcsi",
                 same_choice(ordered=True),
-                other="subtracts 0.8 times the sum of the redundancies, not their mean",
+                other="subtracts 0.8 times the sum of redundancies, not their mean",
             ),
         ),
     ),
@@ -214,7 +212,7 @@ TASKS = {
                 contenders.skfeature_fcbf,
                 "fcbf",
                 same_choice(ordered=True),
-                how="columns in the order of their uncertainty: it walks them by index",
+                how="columns sorted by uncertainty, because it visits them by index",
             ),
         ),
     ),
@@ -246,8 +244,7 @@ TASKS = {
                 contenders.skfeature_trace_ratio(100),
                 "trace_ratio",
                 same_choice(ordered=True),
-                how="features of equal scatter inside classes: else its subset, those with the "
-                "largest ratio alone, is not the best one",
+                how="features of equal within-class scatter; otherwise its subset is not optimal",
             ),
         ),
         warm=(60, 120),
@@ -283,9 +280,8 @@ TASKS = {
                 contenders.sklearn_f_classif,
                 "f_classif",
                 same_scores(1e-9),
-                how="F times the same number for all features",
-                ahead="it sums squares that are not centred, which is one pass less and loses "
-                "digits far from 0",
+                how="F times a constant",
+                ahead="it sums uncentred squares, which saves a pass but loses digits far from 0",
             ),
         ),
     ),
@@ -315,8 +311,7 @@ TASKS = {
                 contenders.sklearn_variance,
                 "VarianceThreshold",
                 same_scores(1e-9),
-                ahead="`np.nanvar` of the whole, where linkselect copies blocks of columns for the "
-                "weighted sums that all its scores share",
+                ahead="it calls `np.nanvar` once; linkselect copies blocks for weighted sums",
             ),
         ),
     ),
@@ -335,6 +330,6 @@ TASKS = {
                 most=180,
             ),
         ),
-        repeats=0,  # once: nobody to compare with, and the largest takes a minute or two
+        repeats=0,  # once: there is no alternative, and the largest takes a minute or two
     ),
 }

@@ -1,8 +1,8 @@
 """A process that measures one contender at one size: `python -m against.worker TASK NAME N D OUT`.
 
-It makes the problem, warms up on a small one, and then answers each line on its standard input:
-`first` calls once, keeps the output in OUT and tells seconds and peak memory; `time COUNT` calls
-COUNT times and tells the seconds of one. Answers are lines of JSON.
+It prepares the problem, warms up on a small one, and then answers each line on its standard input:
+`first` calls once, writes the output to OUT and reports seconds and peak memory; `time COUNT` calls
+COUNT times and reports the seconds per call. Answers are lines of JSON.
 """
 
 import json
@@ -26,10 +26,10 @@ def status_of(process="self"):
 
 
 def descendants(process):
-    """Return the processes that a process started, and those that these started."""
+    """Return all child processes of a process, recursively."""
     found = []
     for thread in Path(f"/proc/{process}/task").iterdir():
-        # A thread may end while we look.
+        # A thread may end in the meantime.
         with suppress(OSError):
             for child in (thread / "children").read_text().split():
                 found += [child, *descendants(child)]
@@ -37,11 +37,11 @@ def descendants(process):
 
 
 class Memory:
-    """The peak above what was in use before, with that of started processes; NaN if unknown."""
+    """Peak memory above that in use before, including child processes; NaN if unknown."""
 
     def __init__(self):
         try:
-            Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of the preparation
+            Path("/proc/self/clear_refs").write_text("5")  # resets the peak of the preparation
             self.before = status_of()[0]
         except OSError:
             self.before = None
@@ -64,7 +64,7 @@ def seconds_of(call, count=1):
 
 
 def main():
-    # Libraries print; the answers need a line of their own.
+    # Libraries may print, so answers need their own stream.
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     warnings.simplefilter("ignore")

@@ -130,6 +130,18 @@ def pairs_text(n_must: int, n_cannot: int) -> str:
     return " and ".join(many(number, kind) for number, kind in kinds if number) or "no pairs"
 
 
+def shortened(text: str, length: int = 40) -> str:
+    """Shorten a long text in its middle, because names often differ at one of their ends.
+
+    Examples
+    --------
+    >>> shortened("sensor_12_mean_of_the_temperature", 20)
+    'sensor_1...mperature'
+    """
+    head = (length - 3) // 2
+    return text if len(text) <= length else f"{text[:head]}...{text[head + 3 - length :]}"
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """Say which known name was probably meant, or which ones there are.
 
@@ -155,4 +167,4 @@ def shown(value: object, width: int = 40) -> str:
         text = repr(value)
     except (ValueError, RecursionError):  # such as a number of 5,000 digits
         return f"<{type(value).__name__}>"
-    return text if len(text) <= width else f"{text[: width - 4]}...{text[0]}"
+    return shortened(text, width)

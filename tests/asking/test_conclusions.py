@@ -1,4 +1,4 @@
-"""What one more answer adds is what all answers say when they are read anew."""
+"""Conclusions updated by one answer are the same as those computed from all answers."""
 
 import numpy as np
 import pytest
@@ -79,7 +79,7 @@ def test_any_use_leaves_the_conclusions_of_all_answers(strategy, is_given, taken
         take(queries, step, before)
         assert_drawn_as_anew(queries)
         if queries.revision == revision:
-            assert queries.history[: len(history)] == history, "answers were added at the end only"
+            assert queries.history[: len(history)] == history, "answers were only added at the end"
         else:
             assert queries.revision > revision
         if data.draw(st.booleans()):

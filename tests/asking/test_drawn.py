@@ -1,4 +1,4 @@
-"""Every fifth question is drawn at random, and answers keep how their pair was chosen."""
+"""Every fifth question is drawn at random, and answers record how their pair was chosen."""
 
 import json
 from itertools import combinations
@@ -21,7 +21,7 @@ def truth(pair):
 
 
 def asked(queries, n_questions, answer=truth):
-    """Answer some questions, and return them."""
+    """Answer some questions, and return their pairs."""
     pairs = []
     for _ in range(n_questions):
         pairs.append(queries.next_pair())
@@ -33,7 +33,7 @@ def is_adaptive(queries):
     return [one.adaptive for one in queries.history]
 
 
-# -- which questions are drawn ----------------------------------------------------------------
+# -- random questions ------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("strategy", LOOKING)
@@ -67,7 +67,7 @@ def test_all_pairs_of_samples_that_no_pair_names_are_drawn_alike():
         for pair in ((0, 1), (1, 2), (2, 3), (0, 2)):
             queries.answer(pair, "different")
         counts[tuple(sorted(queries.next_pair()))] += 1
-    assert min(counts.values()) > 60  # 100 expected, with a standard deviation of 9
+    assert min(counts.values()) > 60  # 100 are expected, with a standard deviation of 9
 
 
 @pytest.mark.parametrize("strategy", LOOKING)
@@ -87,7 +87,7 @@ def test_if_all_samples_are_named_any_open_pair_is_drawn(strategy):
     queries = PairQueries(samples(6), strategy=strategy, random_state=0)
     for pair in ((0, 1), (2, 3), (4, 0), (1, 2)):
         queries.answer(pair, "different")
-    pair = queries.next_pair()  # only sample 5 is in no pair
+    pair = queries.next_pair()  # only sample 5 has no pair
     assert queries.follows(pair) is None
     queries.answer(pair, "different")
     assert not queries.history[-1].adaptive
@@ -99,12 +99,12 @@ def test_all_questions_of_the_strategy_random_are_drawn():
     assert queries.pairs.n_adaptive == 0
 
 
-# -- what keeps it ------------------------------------------------------------------------------
+# -- provenance --------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def queries():
-    """Return questions of which the fifth was drawn, answered "different" like the others."""
+    """Return a session whose fifth question was drawn at random; all answers are "different"."""
     queries = PairQueries(samples(), random_state=0)
     asked(queries, 5, lambda pair: "different")
     return queries
@@ -204,7 +204,7 @@ def test_a_question_of_another_window_counts_as_it_was_asked(queries):
     two = queries.next_pair(skip=[one])
     assert not {*one} & {*two}
     queries.answer(two, "different")
-    three = queries.next_pair(skip=[one])  # one is still shown elsewhere
+    three = queries.next_pair(skip=[one])  # `one` is still shown elsewhere
     four = queries.next_pair(skip=[one, three])
     queries.answer(four, "different")
     queries.answer(one, "different")
@@ -217,7 +217,7 @@ def test_a_drawn_question_that_a_strategy_asks_later_was_chosen_by_it():
     queries = PairQueries(X, random_state=0)
     for pair in ((0, 1), (1, 2), (0, 2), (0, 3)):
         queries.answer(pair, "different" if pair != (0, 3) else "unsure")
-    never_answered = queries.next_pair()  # of two that are left
+    never_answered = queries.next_pair()  # one of the last two
     other = {(1, 3), (2, 3)} - {tuple(sorted(never_answered))}
     queries.answer(other.pop(), "different")
     assert set(queries.next_pair()) == set(never_answered)

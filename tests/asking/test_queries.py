@@ -1,4 +1,4 @@
-"""Answers about pairs: contradictions, changes, undoing, and a state to resume."""
+"""Answers about pairs: contradictions, changes, undo, and a state to resume from."""
 
 import json
 from itertools import permutations
@@ -77,7 +77,7 @@ def test_a_question_that_is_being_asked_can_be_skipped(strategy):
         assert frozenset(pair) not in map(frozenset, asked)
         assert queries.follows(pair) is None
         asked.append(pair)
-    # All but the three that were answered.
+    # All pairs but the three that were answered.
     assert len(asked) == 8 * 7 / 2 - 3
     assert queries.next_pair(skip=asked[1:]) == queries.next_pair() == first
     assert strategy == "random" or asked[1][0] not in first
@@ -111,7 +111,7 @@ def test_alike_across_groups_that_differ_is_returned_with_the_chain():
     assert found.conflict.chain == tuple("badc")
     assert {one.pair for one in found.earlier} == {("a", "b"), ("b", "c"), ("c", "d")}
     assert str(found) == "a and d cannot be alike: b and c are different, but then b = a = d = c."
-    # Changing any of the earlier ones makes room for it.
+    # Changing any of the earlier answers resolves the contradiction.
     for one in found.earlier:
         other = PairQueries.from_state(X, queries.state(), IDS)
         assert other.change(one.pair, "unsure") is None
@@ -198,7 +198,7 @@ def test_undoing_the_change_of_a_given_pair_gives_it_again():
     queries = labelled(pairs=Pairs(must=[("a", "b"), ("c", "d")]))
     before = queries.given
     queries.change(("a", "b"), "different")
-    queries = PairQueries.from_state(X, queries.state(), IDS)  # also after going on
+    queries = PairQueries.from_state(X, queries.state(), IDS)  # also after resuming
     assert queries.undo() == Answer(("a", "b"), "different", adaptive=False)
     assert set(queries.given) == set(before)
     assert queries.history == ()
@@ -220,7 +220,7 @@ def test_a_given_pair_does_not_come_back_against_later_answers():
     assert queries.pairs == Pairs(*links, adaptive=[*links[0], *links[1]])
 
 
-# -- random use against what pairs say ----------------------------------------
+# -- random use, compared with Pairs ------------------------------------------
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -263,7 +263,7 @@ def test_scores_are_those_of_the_constraint_score(kind):
     values = np.random.default_rng(1).normal(size=(8, 6))
     values[:, 2] = values[:, 1]
     values[:, 3] = 7.0
-    values[:4, 4] = 0.0  # 0 / 0 over the first pairs
+    values[:4, 4] = 0.0  # 0 / 0 for the first pairs
     if kind == "offset":
         values += 1e8
     made = {"int8": lambda values: (50 * values).astype(np.int8), "sparse": csr_array}
@@ -335,14 +335,14 @@ def test_pairs_that_contradict_each_other_are_refused():
     ("pair", "answer", "problem"),
     [
         (("a", "z"), "alike", "'z', which is not among the 8 samples"),
-        (("a", "a"), "alike", "one sample twice"),
+        (("a", "a"), "alike", "the same sample twice"),
         (("a", ["b"]), "alike", "not among"),
         ("ab", "alike", "a pair is two samples"),
         (("a", "b", "c"), "alike", "a pair is two samples"),
         (7, "alike", "a pair is two samples"),
-        (("a", "b"), "must", "an answer is 'alike', 'different' or 'unsure'"),
-        (("a", "b"), None, "an answer is"),
-        (("a", "b"), ["alike"], "an answer is"),
+        (("a", "b"), "must", "it must be 'alike', 'different' or 'unsure'"),
+        (("a", "b"), None, "it must be 'alike'"),
+        (("a", "b"), ["alike"], "it must be 'alike'"),
     ],
 )
 def test_bad_answers_say_what_to_do(pair, answer, problem):
@@ -354,7 +354,7 @@ def test_bad_answers_say_what_to_do(pair, answer, problem):
 
 
 def test_only_an_answer_can_change():
-    with pytest.raises(GuidedError, match="no answer that could change"):
+    with pytest.raises(GuidedError, match="no answer to change"):
         labelled().change(("a", "b"), "alike")
 
 
@@ -389,14 +389,14 @@ def test_samples_that_cannot_be_asked_about_are_refused():
     [
         ({"version": 2}, "version 2"),
         ({"n_samples": 9}, "9 samples with 5 features"),
-        ({"names": {"0": "'b'"}}, "row 0 is the sample 'b', but here it is 'a'"),
-        ({"names": {"99": "'b'"}}, "no state"),
-        ({"answers": [[0, 99, "alike"]]}, "no state"),
-        ({"answers": [[-1, 0, "alike"]]}, "no state"),
-        ({"answers": [[0, 1, "must"]]}, "no state"),
-        ({"answers": 7}, "no state"),
-        ({"adaptive": 7}, "no state"),
-        ({"adaptive": [[0]]}, "no state"),
+        ({"names": {"0": "'b'"}}, "Row 0 is the sample 'b' in the state, but 'a' in X"),
+        ({"names": {"99": "'b'"}}, "not a state"),
+        ({"answers": [[0, 99, "alike"]]}, "not a state"),
+        ({"answers": [[-1, 0, "alike"]]}, "not a state"),
+        ({"answers": [[0, 1, "must"]]}, "not a state"),
+        ({"answers": 7}, "not a state"),
+        ({"adaptive": 7}, "not a state"),
+        ({"adaptive": [[0]]}, "not a state"),
         ({"answers": [[0, 1, "alike"]], "given": [[1, 0, "different"]]}, "contradicts itself"),
     ],
 )
@@ -408,7 +408,7 @@ def test_a_state_of_something_else_is_refused(change, problem):
 
 def test_what_is_no_state_is_refused():
     for state in ({}, None, "x", {"version": 1}):
-        with pytest.raises(GuidedError, match="no state"):
+        with pytest.raises(GuidedError, match="not a state"):
             PairQueries.from_state(X, state)
 
 

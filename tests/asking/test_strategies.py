@@ -1,4 +1,4 @@
-"""Which pair each strategy asks next."""
+"""The next pair of each query strategy."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def truth(y, pair):
 
 
 def asked(queries, answer, most=10_000):
-    """Answer until nothing is left, and return the pairs in their order."""
+    """Answer until no question is left, and return the pairs in their order."""
     pairs = []
     while len(pairs) < most and (pair := queries.next_pair()) is not None:
         pairs.append(pair)
@@ -30,7 +30,7 @@ def asked(queries, answer, most=10_000):
     return pairs
 
 
-# -- what holds for all ----------------------------------------
+# -- all strategies -------------------------------------------
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
@@ -97,9 +97,9 @@ def test_the_kind_of_array_does_not_matter(strategy):
 
 
 def literal_grow(X, answer, seed, n_questions):
-    """Ask by the words of the method, with the features of LinkSelector.
+    """Implement the documented strategy literally, with the features of LinkSelector.
 
-    Every fifth question is about two samples that are in no pair yet, and is not learnt from.
+    Every fifth question is about two samples without pairs, and its answer is not used.
     """
     n_samples, n_features = X.shape
     order = np.random.default_rng(seed).permutation(n_samples).tolist()
@@ -179,7 +179,7 @@ def test_grow_starts_from_given_pairs():
 
 def test_grow_goes_to_the_next_group_after_unsure_and_stops_after_three():
     X, _ = blobs(12)
-    # Four groups, so that one of them is never asked about.
+    # Four groups, so that one of them is never compared.
     given = Pairs(cannot=[(a, b) for a in range(4) for b in range(a)])
     queries = PairQueries(X, given, strategy="grow", random_state=0)
     pairs = asked(queries, lambda pair: "unsure", 4)
@@ -195,7 +195,7 @@ def test_minmax_takes_the_farthest_sample_and_asks_all_groups_nearest_first():
     X = np.array([[0.0], [1.0], [10.0], [4.0], [22.0]])
     queries = PairQueries(X, Pairs(cannot=[(0, 1)]), strategy="minmax", random_state=1)
     pairs = asked(queries, lambda pair: "different", 6)
-    del pairs[4]  # which is drawn at random
+    del pairs[4]  # this one is drawn at random
     assert pairs == [(4, 1), (4, 0), (2, 1), (2, 0), (2, 4)]
 
 
@@ -218,10 +218,10 @@ def test_random_draws_all_pairs_alike():
         counts[min(a, b), max(a, b)] += 1
     drawn = counts[np.triu_indices(4, k=1)]
     assert drawn.sum() == 600
-    assert drawn.min() > 60  # 100 expected, with a standard deviation of 9
+    assert drawn.min() > 60  # 100 are expected, with a standard deviation of 9
 
 
-# -- what is known ----------------------------------------
+# -- conclusions ------------------------------------------
 
 
 def test_open_rows_are_those_that_nothing_decides():

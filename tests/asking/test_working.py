@@ -1,4 +1,4 @@
-"""The features that distances of questions are measured in: LinkSelector's, from few samples."""
+"""The features used for distances between questions: those of LinkSelector, on few samples."""
 
 import numpy as np
 import pytest
@@ -56,13 +56,13 @@ def test_only_answers_that_matter_lead_to_another_choice():
     first = best_features(samples, know(RIGHT, 60), order)
     assert best_features(samples, know([*RIGHT, (7, 8, "different")], 60), order) is first
     assert best_features(samples, know([*RIGHT, (7, 8, "alike")], 60), order) is not first
-    # Another table has answers of its own.
+    # Another X has its own choices.
     other = best_features(SampleValues(X[:, ::-1]), know(RIGHT, 60), order)
     assert sorted(29 - other) == sorted(first)
 
 
 def test_few_samples_suffice():
-    """Of a large table, pair ends and some random samples are read."""
+    """For large data, only the samples of pairs and some random samples are read."""
     X = table(3000, 12)
     X[:, 0] *= 1e3
     X[::2, 1] += 30.0

@@ -44,17 +44,21 @@ def test_tables_with_their_runs_and_units(tmp_path, written):
     text = written()
     assert text.startswith("before\n")
     assert text.endswith("after\n")
-    assert "old" not in text
+    assert "\nold\n" not in text
     for line in (
         "| 3 | 1 to 20 runs, seed 7 | 2 | accuracy, %: within 3 points | 1 (0 within 2 points, 2 within 4 points) |",  # noqa: E501
         "| 3 | 1 to 20 runs, seed 7 | 1 | average rank: within 15 % | 0 |",
         "| 4 | 5 runs, seed 0 | 1 | within 10 % | 0 |",
-        "| 3 | Average rank | C1 | p=3 | 2.00 | 2.90 | +0.90 | follows from the cells above |",
-        "| Table 3 (1 to 20 runs, seed 7) | C1 leads | yes | by 1 \\| point |",
+        "Table 3 (p=3), published → ours (reason):",
+        "| data | C1 | SFS-1NN (sees all training labels) |",
+        "| WBCD |  | 90.0 → 93.1 (1) |",
+        "| Average rank | 2.00 → 2.90 (2) |  |",
+        "| data | \\|M\\| |",
+        "| WBCD | 4 → 5 (1) |",
+        "2. Follows from the other cells.",
+        "| Table 3 | C1 leads | yes | by 1 \\| point |",
     ):
         assert line in text
-    assert "| 3 | WBCD | SFS-1NN (sees all training labels) | p=3 | 90.0 | 93.1 | +3.1 |" in text
-    assert "| 4 | WBCD | \\|M\\| | p=2 | 4 | 5 | +1 |" in text
 
 
 def test_rank_sums_are_compared_by_winner(tmp_path, written):
@@ -66,4 +70,23 @@ def test_rank_sums_are_compared_by_winner(tmp_path, written):
     write_records(tmp_path, [Record("Table 2", 3, 3, 0)])
     text = written()
     assert "| 2 | 3 runs, seed 0 | 1 rows | same winner | 0 |" in text
-    assert "| winner | rank sum over 100 runs, p=2 | eps^S | C1 |" in text
+    assert "Table 2 (rank sum over 100 runs, p=2), published → ours (reason):" in text
+    assert "| data | winner |" in text
+    assert "| WBCD | eps^S → C1 (1) |" in text
+
+
+def test_columns_are_named_by_method_and_setting_and_only_figures_repeat_their_runs(
+    tmp_path, written
+):
+    settings = [("10 links", 5.0), ("4 links", 6.0)]
+    cells = [Cell("WBCD", "C1", setting, "", 90.0, 90.0 + gap) for setting, gap in settings]
+    write_cells(tmp_path / "table-3.csv", cells)
+    claim = Claim("C1 leads", False, "by no point")
+    records = [Record("Table 3", 1, 1, 0, claims=(claim,)), Record("Figure 1", 3, 3, 0)]
+    write_records(tmp_path, records)
+    assert "| data | C1, 4 links | C1, 10 links |" in written()
+    assert "Figure 1" not in written()
+    write_records(tmp_path, [Record("Figure 1", 3, 3, 0, claims=(claim,))])
+    text = written()
+    assert "Figure 1: 3 runs, seed 0." in text
+    assert "| Figure 1 | C1 leads | no | by no point |" in text

@@ -1,4 +1,4 @@
-"""Values on the command line that nobody means: each ends in a result or a message."""
+"""Absurd option values: each must give a result or an error message."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`linkselect ask`: what it reads, what it says, and how it ends."""
+"""`linkselect ask`: its inputs, messages and exit."""
 
 import os
 import shlex
@@ -29,7 +29,7 @@ def iris(tmp_path):
 
 @pytest.fixture
 def ask(tmp_path, capsys, monkeypatch):
-    """Run `linkselect ask` up to the point where it would serve; return what it would serve."""
+    """Run `linkselect ask` without its server; return what it would serve."""
     monkeypatch.chdir(tmp_path)
     served = []
 
@@ -54,7 +54,7 @@ def test_the_digits_are_the_example(ask, tmp_path):
     assert labelling.samples.kind == "pixels"
     assert labelling.queries.X.shape == (1797, 64)
     assert labelling.queries.X.max() == 1
-    assert not (tmp_path / "pairs.csv").exists(), "only once there is a pair"
+    assert not (tmp_path / "pairs.csv").exists(), "written only after the first pair"
     code = compile(labelling.repeat, "repeat", "exec")
     assert b"load_digits" in repr(code.co_names).encode()
 
@@ -70,7 +70,7 @@ def test_a_table_with_ids(ask, iris):
         "petal width",
     )
     assert labelling.samples.values(0).tolist() == load_iris().data[0].tolist(), "as in the table"
-    assert labelling.queries.X.max() == 1, "scaled, as it is ranked"
+    assert labelling.queries.X.max() == 1, "scaled as for ranking"
     assert labelling.repeat == (
         f"linkselect rank {iris} --id-column id --drop species --pairs p.csv --report report.html"
     )
@@ -126,7 +126,7 @@ def test_curves_of_a_folder(ask, pictured):
         np.savetxt(folder / f"s{i}.csv", np.arange(5 + i), header="volt", comments="")
     given = (pictured, "--id-column", "id", "--drop", "file", "--curves", folder)
     _, labelling, said = ask(*given)
-    assert "2 samples of 10 without a curve." in said
+    assert "2 of 10 samples have no curve." in said
     assert (labelling.samples.kind, labelling.samples.names) == ("curve", ("x", "y"))
     assert labelling.samples.drawn([0, 7], np.empty(0, int)).x_texts == ("1", "12")
     assert "--curves" not in labelling.repeat
@@ -139,7 +139,7 @@ def test_curves_of_columns_that_a_pattern_names(ask, tmp_path):
     _, labelling, _ = ask("hearts.csv", "--encode", "--curves", "ecg_*")
     samples = labelling.samples
     assert samples.names == ("ecg_10", "age", "ecg_2", "ECG_3", "sex=m")
-    assert labelling.queries.X.shape == (12, 5), "all are features"
+    assert labelling.queries.X.shape == (12, 5), "all columns are features"
     assert samples.kind == "curve"
     assert samples.drawn([0, 5], np.empty(0, int)).x_texts == ("ecg_10", "ecg_2")
 
@@ -154,7 +154,7 @@ def test_dates_keep_their_digits_and_numbers_do_not(ask, tmp_path):
 
 @pytest.fixture
 def pictured(tmp_path):
-    """Write a table of ten samples, with a picture of each in a folder, named in a column."""
+    """Write a table of ten samples, with a column of picture files, and the pictures."""
     (tmp_path / "seen").mkdir()
     lines = ["id,x,y,file"]
     for i in range(10):
@@ -181,11 +181,11 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     labelling.answer((0, 2), "alike")
     labelling.close()
     _, labelling, said = ask(*arguments)
-    assert "Going on after 1 answer in" in said
+    assert "Resuming after 1 answer in" in said
     assert len(labelling.queries.history) == 1
     labelling.close()
     (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p61,cannot\n")
-    assert "what is new in them is not looked at" in ask(*arguments)[2]
+    assert "later changes to them are ignored" in ask(*arguments)[2]
 
 
 def test_going_on_with_another_strategy_or_seed_is_said(ask):
@@ -194,16 +194,16 @@ def test_going_on_with_another_strategy_or_seed_is_said(ask):
     labelling.close()
     _, labelling, said = ask("--strategy", "minmax", "--seed", "3")
     labelling.close()
-    assert "as it was begun" not in said
+    assert "original settings" not in said
     _, labelling, said = ask()
-    assert "It goes on as it was begun: strategy minmax, seed 3." in said
+    assert "The original settings are kept: strategy minmax, seed 3." in said
     assert (labelling.queries.strategy, labelling.queries.seed) == ("minmax", 3)
 
 
 def test_samples_without_a_picture_are_counted(ask, pictured):
     (pictured.parent / "seen" / "s3.png").unlink()
     said = ask(pictured, "--id-column", "id", "--images", "seen", "--drop", "file")[2]
-    assert "1 sample of 10 without a picture." in said
+    assert "1 of 10 samples has no picture." in said
 
 
 def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
@@ -249,7 +249,7 @@ def test_pairs_that_somebody_else_wrote_are_not_written_over(ask, iris, tmp_path
     (tmp_path / "pairs.csv").write_text("a,b,link\np0,p1,must\n")
     code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
     assert code == 1
-    assert "it holds pairs from elsewhere" in error
+    assert "the pairs come from another source" in error
 
 
 def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):
@@ -258,7 +258,7 @@ def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):
     labelling.close()
     code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
     assert code == 1
-    assert "pairs.csv was begun with other samples" in error
+    assert "pairs.csv belongs to other samples" in error
     assert "--out names the file to write" in error
 
 
@@ -295,7 +295,7 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("webbrowser.open", press)
     assert run(["ask"]) == 0
     said = capsys.readouterr()
-    assert "0 unsure. Without an answer, no file is kept." in said.out
+    assert "0 unsure. No answers, so no pairs were written." in said.out
     assert said.err == ""
     assert list(tmp_path.iterdir()) == []
 
@@ -303,7 +303,7 @@ def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_from_the_start_to_ctrl_c_or_a_closed_terminal(tmp_path, sign):
     command = [sys.executable, "-m", "linkselect", "ask", "--no-browser"]
-    # The address must come at once, also if Python holds back what goes into a pipe.
+    # The address must appear at once, even if Python buffers output to a pipe.
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(
         command,

@@ -1,4 +1,4 @@
-"""Files as people have them: each gives the right numbers, or a message that says what to do."""
+"""Files as they occur in practice: each is read correctly, or refused with a clear message."""
 
 import datetime
 import gzip
@@ -12,7 +12,7 @@ import pytest
 from linkselect.cli._errors import InputError
 from linkselect.cli._tables import Reading, read_table
 
-# What every good file below holds: three samples, two features, and a label.
+# The contents of every valid file below: three samples, two features, and a label.
 X = np.array([[1.5, -2.0], [0.25, 4.0], [3.0, 1000.0]])
 LABELS = ["a", "b", "a"]
 KIND = {"label": "kind"}
@@ -59,7 +59,7 @@ HEADER = ["width", "height", "kind"]
 ROWS = [[1.5, -2, "a"], [0.25, 4, "b"], [3, 1000, "a"]]
 DAY = datetime.date(2024, 1, 31)
 
-# What it is, the file, how it is read, and words of a note; right numbers come out.
+# A description, the file, the options, and words of the expected note.
 GOOD = {
     "plain": (text("width,height,kind\n1.5,-2,a\n.25,4,b\n3,1e3,a\n"), KIND, ""),
     "byte order mark": (text("﻿width,height,kind\n1.5,-2,a\n.25,4,b\n3,1000,a\n"), KIND, ""),
@@ -74,7 +74,7 @@ GOOD = {
     "semicolons and decimal commas": (
         text("width;height;kind\n1,5;-2;a\n0,25;4;b\n3;1000;a\n"),
         KIND,
-        "commas are read as decimal signs, such as in '0,25'",
+        "Read commas as decimal signs, as in '0,25'",
     ),
     "tabs in a .txt": (
         text("width\theight\tkind\n1.5\t-2\ta\n.25\t4\tb\n3\t1000\ta\n", "t.txt"),
@@ -111,7 +111,7 @@ GOOD = {
     "index of pandas": (
         text(",width,height,kind\n0,1.5,-2,a\n1,.25,4,b\n2,3,1000,a\n"),
         KIND,
-        "left out the column that has no name, since it names or numbers the rows",
+        "Left out the column without a name, which names or numbers the rows",
     ),
     "a comment first": (
         text("# made today\nwidth,height,kind\n1.5,-2,a\n.25,4,b\n3,1e3,a\n"),
@@ -126,7 +126,7 @@ GOOD = {
     "empty rows of a spreadsheet": (
         text("width,height,kind\n1.5,-2,a\n.25,4,b\n3,1000,a\n,,\n,,\n"),
         KIND,
-        "left out 2 rows without any value",
+        "Left out 2 empty rows at the end",
     ),
     "text, dates, yes and no": (
         text(
@@ -134,14 +134,14 @@ GOOD = {
             "Bob,.25,2024-02-01,4,no,b\nCy,3,,1000,no,a\n"
         ),
         KIND,
-        "left out 3 columns that hold no numbers: 'who' (a different text in each row); "
-        "'when' (dates); 'smokes' (yes and no). --encode uses dates",
+        "Left out 3 non-numeric columns: 'who' (different text in each row); 'when' (dates); "
+        "'smokes' (yes/no). --encode turns dates",
     ),
     "numbers with a unit": (
         text("width,dose,height,kind\n1.5,5 mg,-2,a\n.25,7 mg,4,b\n3,,1000,a\n"),
         KIND,
-        "left out 1 column that holds no numbers: 'dose' (numbers with a unit). Numbers are used "
-        "if they stand without their unit.",
+        "Left out 1 non-numeric column: 'dose' (numbers with a unit). Remove the units to use "
+        "these numbers.",
     ),
     "genes in rows": (
         text("name,p1,p2,p3\nwidth,1.5,.25,3\nheight,-2,4,1000\nkind,a,b,a\n"),
@@ -180,7 +180,7 @@ GOOD = {
             ("Legend", [["x"]]),
         ),
         KIND,
-        "left out 2 rows above the names of the columns",
+        "Skipped 2 rows above the header",
     ),
     "Excel, genes in rows": (
         excel(("S", [["gene", "p1", "p2", "p3"], *zip(HEADER, *ROWS, strict=True)])),
@@ -194,7 +194,7 @@ GOOD = {
 def test_right_numbers(what, tmp_path):
     make, how, note = GOOD[what]
     table = read_table(make(tmp_path), Reading(**how))
-    # Numbers that were text come last.
+    # Numbers stored as text come last.
     order = np.argsort([["width", "height"].index(name) for name in table.names])
     np.testing.assert_array_equal(table.X[:, order], X)
     np.testing.assert_array_equal(table.codes() == table.codes()[0], [True, False, True])
@@ -206,7 +206,7 @@ def test_right_numbers(what, tmp_path):
 def test_without_the_package_for_excel(tmp_path, monkeypatch):
     path = excel(("Data", [["x"], [1], [2]]))(tmp_path)
     monkeypatch.setitem(sys.modules, "python_calamine", None)
-    with pytest.raises(InputError, match=r"pip install 'linkselect\[excel\]'. Or save the table"):
+    with pytest.raises(InputError, match=r"pip install 'linkselect\[excel\]', or save the table"):
         read_table(path)
 
 
@@ -216,7 +216,7 @@ def test_repeated_names_are_told_apart(tmp_path):
     assert table.names == ("x", "y", "x.2", "x.3")
     assert table.notes == (
         "Duplicate feature name 'x'; the second is renamed 'x.2'. 1 other duplicate is renamed "
-        "alike.",
+        "too.",
     )
 
 
@@ -236,11 +236,11 @@ def test_encoded(tmp_path):
     np.testing.assert_array_equal(table.X[:, 5], [1, 0, 0, 1])
     np.testing.assert_array_equal(table.X[:, 6], [0, 1, 0, nan])
     turned, left = table.notes
-    assert turned.startswith("turned into numbers: 'when' as days since 1970, 'smokes' as 1 and 0")
-    # Is 01/02 the first of February? No value tells.
+    assert turned.startswith("Encoded as numbers: 'when' as days since 1970, 'smokes' as 1 and 0")
+    # No value shows whether 01/02 is the first of February.
     assert table.left_out == ("who", "odd")
-    assert "'odd' (dates, of which it is unclear whether day or month comes first)" in left
-    assert "Dates are used if they are written as 2024-12-31." in left
+    assert "'odd' (dates with an unclear order of day and month)" in left
+    assert "Write dates as 2024-12-31 to use them." in left
 
 
 def test_text_of_too_many_values_is_not_encoded(tmp_path):
@@ -249,7 +249,7 @@ def test_text_of_too_many_values_is_not_encoded(tmp_path):
         text(f"x,z,many,class\n{rows}")(tmp_path), Reading(label="class", encode=True)
     )
     assert table.left_out == ("many",)
-    assert "'many' (text of 12 values; 2 to 10 can be encoded)." in table.notes[0]
+    assert "'many' (text with 12 values; 2 to 10 can be encoded)." in table.notes[0]
     assert "--encode" not in table.notes[0]
 
 
@@ -267,7 +267,7 @@ def test_a_table_that_looks_transposed(tmp_path):
     )
 
 
-# What it is, the file, how it is read, and what the message names: line, column, remedy.
+# A description, the file, the options, and what the message must contain: line, column, remedy.
 BAD = {
     "a word among numbers": (
         text("x,y\n1,2\n3,tall\n4,5\n"),
@@ -282,7 +282,7 @@ BAD = {
     "thousands": (
         text('x,y\n1,"1,000"\n2,"2,500"\n'),
         {},
-        ["line 2", "column 'y'", "'1,000'", "without a sign between thousands"],
+        ["line 2", "column 'y'", "'1,000'", "without a thousands separator"],
     ),
     "a comma that may be either": (
         text("x;y\n1;1,000\n2;2,500\n"),
@@ -297,7 +297,7 @@ BAD = {
     "a line too long": (
         text("x,y\n1,2\n1,2,3\n"),
         {},
-        ["line 3", "3 values", "2 columns", "quotes"],
+        ["line 3", "3 values", "2 columns", "quote values"],
     ),
     "a title first": (
         text("Table\nx,y,z\n1,2,3\n"),
@@ -307,7 +307,7 @@ BAD = {
     "a title of two words first": (
         text("Table S1\nx,y,z\n1,2,3\n"),
         {},
-        ["the first line 'Table S1'", "a title, delete it"],
+        ["the first line 'Table S1'", "is a title, delete it"],
     ),
     "a foreign encoding": (
         text("x,größe\n1,2\n", encoding="latin-1"),
@@ -339,17 +339,17 @@ BAD = {
     "a quote that never closes": (
         text('x,y\n1,2\n1,"2\n3,4\n5,6\n7,8\n'),
         {},
-        ["line 3: a quote opens here and never closes"],
+        ["line 3: a quote opens here and is never closed"],
     ),
     "a quote that never closes in text": (
         text('x,y\n1,a\n1,"b\n3,c\n'),
         {},
-        ["line 3: a quote opens here and never closes"],
+        ["line 3: a quote opens here and is never closed"],
     ),
     "not transposed after all": (
         text("name,width,kind\np1,1.5,a\np2,.25,b\n"),
         {**KIND, "transpose": True},
-        ["'kind' is the name of a column", "Leave --transpose out"],
+        ["'kind' is a column", "Omit --transpose"],
     ),
     "no rows": (text("x,y\n"), {}, ["2 columns", "no rows"]),
     "a sheet that is not there": (
@@ -360,7 +360,7 @@ BAD = {
     "a label in another sheet": (
         excel(("About", [["Readme"], ["genes"]]), ("Genes", [HEADER, *ROWS])),
         KIND,
-        ["There are: Readme. Note that the first of 2 sheets, 'About', is read", "--sheet"],
+        ["There are: Readme. Only the first of 2 sheets, 'About', was read", "--sheet"],
     ),
     "a word among numbers in Excel": (
         excel(("Data", [["Title"], ["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),

@@ -231,7 +231,7 @@ def test_both_measures_in_one_table(compare, tmp_path):
     ("links", "arguments", "code", "words"),
     [
         ("0,1,must\n", [], 1, "there are no cannot-links"),
-        ("0,1,must\n0,60,cannot\n", [], 1, "it takes 5 must-links that share no sample"),
+        ("0,1,must\n0,60,cannot\n", [], 1, "at least 5 independent must-links"),
         ("0,1,must\n2,3,must\n", [], 1, "there are no cannot-links"),
         ("0,60,cannot\n2,70,cannot\n", [], 1, "there are no must-links"),
         ("".join(f"{i},{i + 1},must\n" for i in range(149)), [], 1, "there are no cannot-links"),

@@ -1,4 +1,4 @@
-"""`--figure` in `rank` and `compare`, and the line that names what was written."""
+"""`--figure` in `rank` and `compare`, and the line that lists the written files."""
 
 from pathlib import Path
 
@@ -83,7 +83,7 @@ def test_a_full_disk_is_named_as_the_reason(kind):
     from linkselect.plot._style import save_figure
 
     figure = Figure()
-    # More than what is kept back before it is written.
+    # More than the buffer, so that writing fails.
     figure.subplots().plot(np.random.default_rng(0).normal(size=20_000))
     with pytest.raises(OSError, match="No space left"):
         save_figure(figure, "/dev/full", kind, "title")

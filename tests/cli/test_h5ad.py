@@ -1,4 +1,4 @@
-"""Tables in .h5ad files: read whole and by parts, written with the results, and what is wrong."""
+"""Tables in .h5ad files: reading at once and in parts, writing results, and invalid files."""
 
 import sys
 
@@ -78,7 +78,7 @@ def test_results_are_written_into_a_copy(cells, folder, monkeypatch, capsys):
     assert kept["params"]["call"].startswith("linkselect rank cells.h5ad --label type")
     assert kept["better_than_chance"] is True
     assert_array_equal(result.obs["type"].astype(str), TYPES)
-    # Again, from the result: what was there is replaced.
+    # Ranking the result again replaces the earlier results.
     words = ("result.h5ad", "--label", "type", "--no-validate", "--out", "again.h5ad")
     assert rank(monkeypatch, *words, "--drop", "g3") == 0
     again = anndata.read_h5ad(folder / "again.h5ad").var
@@ -126,7 +126,7 @@ def test_names_that_several_features_share_are_numbered(folder, monkeypatch, cap
 
 WRONG = {
     ("--label", "typee"): "has no column 'typee' (--label). Did you mean 'type'?",
-    ("--transpose",): "an .h5ad file has one sample in each row",
+    ("--transpose",): "The rows of an .h5ad file are already samples",
     ("--out", "cells.h5ad"): "--out cells.h5ad is the same file as the table",
 }
 
@@ -158,7 +158,7 @@ def test_metadata_are_joined_by_the_names_of_rows(index, folder):
     found = read_table(folder / "cells.h5ad", how)
     assert found.ids == tuple(adata.obs_names)
     assert found.labels.tolist() == ["1"] * 30 + ["0"] * 30
-    # The other way round, too.
+    # Also with the two files exchanged.
     about.assign(g=1.5).to_csv(folder / "table.csv", index=False)
     how = Reading(label="type", id_column="sample", metadata=folder / "cells.h5ad")
     assert read_table(folder / "table.csv", how).labels.tolist() == TYPES[::-1].tolist()
@@ -230,7 +230,7 @@ def test_a_damaged_file_is_one_sentence(damage, by_parts, folder, monkeypatch, c
 def test_other_files_with_this_name(folder, monkeypatch, capsys):
     (folder / "text.h5ad").write_text("a,b\n1,2\n")
     assert rank(monkeypatch, "text.h5ad") == 1
-    assert "is not a .h5ad file: it does not begin like one" in capsys.readouterr().err
+    assert "is not a .h5ad file: its first bytes do not match" in capsys.readouterr().err
     write(folder)
     whole = (folder / "cells.h5ad").read_bytes()
     for length in (100, 5_000, len(whole) - 100):

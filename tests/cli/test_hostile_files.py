@@ -1,4 +1,4 @@
-"""Files that were made to do harm: each ends in a message, in another process."""
+"""Malicious files: each must end in an error message; some run in a separate process."""
 
 import gzip
 import io
@@ -26,7 +26,7 @@ from linkselect.cli._tables.features import unique_names
 from linkselect.cli._tables.reading import TableFile
 from tests.helpers import mutated_files
 
-# Each command after the other, in one process that a crash would end early.
+# Runs all commands in one process, which a crash would end early.
 COMMANDS = """
 import sys
 from linkselect.cli import run
@@ -58,7 +58,7 @@ def write_feather(path, column):
 
 
 def test_indices_and_offsets_that_point_outside(tmp_path):
-    """What crashes must not take the tests with it."""
+    """Run in a separate process, so that a crash does not end the tests."""
     files = [tmp_path / name for name in ("far.mat", "minus.mat", "text.feather", "code.feather")]
     write_matlab(files[0], 2**30, "X")
     write_matlab(files[1], -5, "y")
@@ -120,7 +120,7 @@ def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):
 
 
 class Counted(io.BytesIO):
-    """Bytes that count what is read of them."""
+    """A stream that counts the bytes and lines read from it."""
 
     n_bytes = n_lines = 0
 
@@ -132,7 +132,7 @@ class Counted(io.BytesIO):
 
 
 def header_of(content, monkeypatch):
-    """Look at a table and return what was read of it up to its header, or to the refusal."""
+    """Look for a header; return the stream with its counts, and the error message."""
     stream = Counted(content)
     with pytest.raises(InputError) as caught:
         layout._first_line(stream, TableFile(Path("t.csv")))
@@ -142,17 +142,17 @@ def header_of(content, monkeypatch):
 def test_a_quote_in_the_header_that_never_closes_is_read_once(monkeypatch):
     content = b'a,"b,c\n' + b"1,2,3\n" * 500
     stream, message = header_of(content, monkeypatch)
-    assert "line 1: a quote opens" in message
+    assert "line 1: a quote in the header is never closed" in message
     assert stream.n_bytes == len(content)
     stream, message = header_of(b'a,"b,c\n' + b"1,2,3\n" * 100_000, monkeypatch)
-    assert "line 1: a quote opens" in message
+    assert "line 1: a quote in the header is never closed" in message
     assert stream.n_lines == 1 + layout._MOST_IN_NAME
 
 
 @pytest.mark.parametrize("line", [b"\n", b"# a comment\n", b" \t\r\n"])
 def test_blank_lines_without_end(monkeypatch, line):
     stream, message = header_of(line * 30_000, monkeypatch)
-    assert "10,000 lines at the start are blank or comments" in message
+    assert "the first 10,000 lines are blank or comments" in message
     assert stream.n_lines == layout._MOST_SKIPPED
     monkeypatch.setattr(layout, "_LONGEST_HEADER", 100)
     stream, message = header_of(line * 300, monkeypatch)
@@ -185,7 +185,7 @@ def test_very_long_values(tmp_path, value):
     start = time.process_time()
     with pytest.raises(InputError) if value[-1] != "9" else nullcontext():
         read_table(path, Reading(label="y"))
-    assert time.process_time() - start < 5  # more than a minute if each way to split it is tried
+    assert time.process_time() - start < 5  # takes more than a minute with backtracking
 
 
 # -- archives ----------------------------------------------------------------------------------
@@ -201,7 +201,7 @@ SHEET = "xl/worksheets/sheet1.xml"
 
 
 def with_far_cell(place):
-    """Return a spreadsheet with one cell far away, named in a way that a quick look overlooks."""
+    """Return a spreadsheet with one cell far away, in a form that a simple check overlooks."""
     parts = parts_of(mutated_files.xlsx(COLUMNS))
     return mutated_files.zipped(
         {**parts, SHEET: parts[SHEET].replace(b'r="A2"', f"r='{place}'".encode())}
@@ -209,7 +209,7 @@ def with_far_cell(place):
 
 
 def with_wrong_size():
-    """Return a spreadsheet with a part that unpacks to far more than the archive says."""
+    """Return a spreadsheet with a part that is much larger than the archive declares."""
     parts = parts_of(mutated_files.xlsx(COLUMNS))
     place, kind = "xl/_rels/workbook.xml.rels", f"{mutated_files.OFFICE}/sharedStrings"
     link = f'<Relationship Id="r2" Type="{kind}" Target="sharedStrings.xml"/></Relationships>'
@@ -219,7 +219,7 @@ def with_wrong_size():
     return content.replace(len(text).to_bytes(4, "little"), (1000).to_bytes(4, "little"))
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is not limited there")
+@pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited on this system")
 @pytest.mark.parametrize("make", [lambda: with_far_cell("XFD1048576"), with_wrong_size])
 def test_a_spreadsheet_that_would_end_the_process(tmp_path, make):
     pytest.importorskip("python_calamine")
@@ -227,7 +227,7 @@ def test_a_spreadsheet_that_would_end_the_process(tmp_path, make):
     path.write_bytes(mutated_files.xlsx(COLUMNS))
     assert read_table(path, Reading(label="class", id_column="id")).X.shape[0] > 3
     path.write_bytes(make())
-    with pytest.raises(InputError, match="too large"):
+    with pytest.raises(InputError, match="does not fit"):
         read_table(path, Reading(label="class", max_memory="60MB"))
 
 
@@ -293,7 +293,7 @@ def test_shapes_that_there_are_not(tmp_path, shape):
         read_table(path)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
+@pytest.mark.skipif(sys.platform == "win32", reason="links need special rights on Windows")
 def test_a_link_to_itself(tmp_path, capsys):
     loop, good = tmp_path / "loop.csv", tmp_path / "good.csv"
     loop.symlink_to("loop.csv")
@@ -331,7 +331,7 @@ def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
     content = bytearray(mutated_files.npz(COLUMNS, zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
         start = archive.start_dir
-    content[start + 20 : start + 24] = bytes(4)  # the first member has no bytes
+    content[start + 20 : start + 24] = bytes(4)  # the first member has a size of zero
     path.write_bytes(content)
     with pytest.raises(InputError, match="not a readable"):
         read_table(path, Reading(label="class"))
@@ -345,7 +345,7 @@ def test_files_are_written_if_nobody_reads_the_output(name, tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     with os.fdopen(writer, "w", buffering=1) as closed:
         monkeypatch.setattr(sys, name, closed)
-        # The column "id" is worth a note.
+        # The column "id" causes a note.
         assert (
             cli.run(["rank", "t.csv", "--label", "class", "--no-validate", "--out", "r.csv"]) == 0
         )

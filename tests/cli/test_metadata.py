@@ -1,4 +1,4 @@
-"""A second table with one row for each sample, and tables whose rows are features."""
+"""Joining a second table with one row per sample, and tables whose rows are features."""
 
 import json
 
@@ -40,7 +40,7 @@ def write_csv(path, rows=ABOUT):
 def write_columns(path, rows=ABOUT):
     header, *rows = rows
     columns = {name: [row[i] for row in rows] for i, name in enumerate(header)}
-    # The column that nobody asks for holds what no table of numbers could.
+    # The unused column has values that no table of numbers could contain.
     columns["note"] = [b"\xff" * 9, b"", None, b"1"]
     columns["plate"] = pa.array([int(one) for one in columns["plate"]]).dictionary_encode()
     table = pa.table(columns)
@@ -89,7 +89,7 @@ def test_rows_are_joined_by_id(table, kind, study):
     assert found.labels.tolist() == ["ill", "ill", None, "well"]
     assert found.group_codes().tolist() == [0, 0, 1, 1]
     assert found.batch_codes().tolist() == [0, 1, 0, 1]
-    assert all("left out 1 row above" in note for note in found.notes), found.notes
+    assert all("Skipped 1 row above" in note for note in found.notes), found.notes
 
 
 def test_each_column_may_be_in_either_file(study):
@@ -105,7 +105,7 @@ def test_in_both_files_values_must_agree(study):
     table = "sample,disease,g\nS1,ill,1\nS2,ill,2\nS3,NA,3\nS4,{},4\n"
     found = study(table.format("well"))
     assert found.labels.tolist() == ["ill", "ill", None, "well"]
-    words = r"both have a column 'disease' \(--label\), and they differ for the sample 'S4': 'ill' "
+    words = r"both have a column 'disease' \(--label\), but differ for sample 'S4': 'ill' "
     with pytest.raises(InputError, match=words + "and 'well'"):
         study(table.format("ill"))
 
@@ -128,14 +128,13 @@ def test_every_mismatch_is_told(study):
     assert found.group_codes().tolist() == [0, 1, 2, 3]
     assert found.batch_codes().tolist() == [0, 1, 0, 1]
     assert found.notes == (
-        "about.csv: left out 1 row without an id.",
-        "2 of 4 samples of genes.csv not in about.csv ('S1', 'S3'): kept, with nothing known from "
-        "there. 'S1' is probably 's1' in about.csv: write ids in the same way in both "
-        "files.",
-        "7 samples of about.csv not in genes.csv: left out ('s1', 'T0', 'T1' and 4 more).",
-        "2 rows without a group ('patient'); each counts as a group of its own.",
-        "no two rows have the same 'patient', so --group keeps nothing together.",
-        "2 rows without a batch ('plate'); they count as one batch of their own.",
+        "about.csv: Skipped 1 row without an id.",
+        "2 of 4 samples in genes.csv not found in about.csv ('S1', 'S3'): kept without metadata. "
+        "'S1' is probably 's1' in about.csv: write ids the same way in both files.",
+        "7 samples in about.csv not found in genes.csv: skipped ('s1', 'T0', 'T1' and 4 more).",
+        "2 rows without a group ('patient'): each is treated as its own group.",
+        "No two rows have the same 'patient', so --group has no effect.",
+        "2 rows without a batch ('plate'): treated as one separate batch.",
     )
 
 
@@ -147,36 +146,35 @@ EMPTY = [(row[0], None if i else "disease", *row[2:]) for i, row in enumerate(AB
 @pytest.mark.parametrize(
     ("how", "error", "words"),
     [
-        ({"id_column": None}, UsageError, "--metadata about.csv is joined by the ids of samples"),
+        ({"id_column": None}, UsageError, "--metadata about.csv is joined by sample ids"),
         ({"id_column": "samples"}, InputError, "about.csv has no column 'samples' (--id-column). "
          "Did you mean 'sample'?"),
         ({"label": "diseas"}, InputError, "Neither genes.csv nor about.csv has a column 'diseas' "
          "(--label). Did you mean 'disease'?"),
         ({"batch": "G"}, InputError, "has a column 'G' (--batch). Did you mean 'g'?"),
-        ({"id_column": "patient"}, InputError, "about.csv: the id 'P2' names 2 rows "
-         "(column 'patient'), so it is unclear which one is meant. Make ids unique, or name "
-         "another column by --id-column."),
+        ({"id_column": "patient"}, InputError, "about.csv: duplicate id 'P2' in 2 "
+         "rows (column 'patient'). Make ids unique, or name another column with --id-column."),
         ({"about": [("", *ABOUT[0][1:]), *ABOUT[1:]]}, InputError, "about.csv has no column "
          "'sample' (--id-column). There are: disease, patient, plate, note. If the column without "
          "a name holds the ids, pass --id-column ''."),
-        ({"about": NONE}, InputError, "genes.csv and about.csv have no sample in common: the first "
-         "is 'S1' in the table and 'T0' in the metadata. Is the column of ids the right one"),
-        ({"about": LOWER}, InputError, "'S1' is probably 's1' in about.csv, and 3 others alike: "
-         "write ids in the same way in both files."),
+        ({"about": NONE}, InputError, "genes.csv and about.csv have no samples in common: the "
+         "first is 'S1' in the table and 'T0' in the metadata. Check that --id-column"),
+        ({"about": LOWER}, InputError, "'S1' is probably 's1' in about.csv (and 3 similar "
+         "cases): write ids the same way in both files."),
         ({"about": EMPTY}, InputError, "about.csv: the label column 'disease' is empty."),
-        ({"about": EMPTY, "label": None, "group": "disease"}, InputError, "about.csv: the column "
-         "'disease' (--group) has no value in any row."),
-        ({"transpose": False}, InputError, "genes.csv has no column 'sample' (--id-column) to join "
-         "about.csv by. Its columns are samples of about.csv ('S1', 'S2' and 2 more): pass "
-         "--transpose."),
-        ({"table": SAMPLES, "transpose": True}, InputError, "The rows are the samples: leave "
-         "--transpose out."),
-        ({"table": SAMPLES.replace("sample", "Sample")}, InputError, "Did you mean 'Sample'? Give "
-         "the columns of ids the same name in both files."),
-        ({"table": SAMPLES.replace("S4", "S1")}, InputError, "the id 'S1' names 2 rows (column "
-         "'sample'), so it is unclear which one is meant."),
+        ({"about": EMPTY, "label": None, "group": "disease"}, InputError, "about.csv: column "
+         "'disease' (--group) has no values."),
+        ({"transpose": False}, InputError, "genes.csv has no column 'sample' (--id-column), by "
+         "which about.csv is joined. Its columns are samples of about.csv ('S1', 'S2' and 2 more): "
+         "pass --transpose."),
+        ({"table": SAMPLES, "transpose": True}, InputError, "The rows are already samples: "
+         "omit --transpose."),
+        ({"table": SAMPLES.replace("sample", "Sample")}, InputError, "Did you mean 'Sample'? The "
+         "id column must have the same name in both files."),
+        ({"table": SAMPLES.replace("S4", "S1")}, InputError, "duplicate id 'S1' in 2 rows "
+         "(column 'sample')."),
         ({"about": [("a", "b", "sample"), ("1", "2", "3"), ("1", "2", "3")]}, InputError,
-         "the id '3' names 2 rows"),
+         "duplicate id '3' in 2 rows"),
     ],
 )  # fmt: skip
 def test_mistakes_are_answered(how, error, words, study):
@@ -194,7 +192,7 @@ def test_a_file_of_metadata_that_nothing_asks_for(study):
     found = study(label=None, group=None, batch=None)
     assert found.labels is found.groups is found.batches is None
     assert found.notes[-1] == (
-        "about.csv is not used: --label, --group and --batch name none of its columns ('sample', "
+        "about.csv is ignored: --label, --group and --batch name none of its columns ('sample', "
         "'disease', 'patient', 'plate', 'note')."
     )
 
@@ -212,7 +210,7 @@ def test_ids_that_are_numbers(ids, hint, tmp_path):
     else:
         metadata = write(tmp_path / "m.csv", f"sample,k\n9,b\n8,a\n{ids},a\n")
     found = read_table(tmp_path / "t.parquet", Reading(metadata=metadata, **how))
-    # Text is compared as it stands: 7.0 in a CSV file is another id than 7.
+    # Text is compared unchanged: 7.0 in a CSV file is not the id 7.
     assert found.labels.tolist() == (["a", "a", "b"] if ids == "7" else [None, "a", "b"])
     assert (hint in " ".join(found.notes)) is True
 
@@ -249,11 +247,11 @@ def test_wide_metadata_are_read_within_little_memory(tmp_path):
     how = {"id_column": "sample", "label": "k", "max_memory": "2MB"}
     found = read_table(tmp_path / "t.parquet", Reading(metadata=tmp_path / "m.parquet", **how))
     assert found.classes == ["a", "b"]
-    with pytest.raises(InputError, match="too large for the memory"):
+    with pytest.raises(InputError, match="does not fit in the memory limit"):
         read_table(tmp_path / "m.parquet", Reading(**how))
 
 
-# -- by parts ----------------------------------------------------------------------------------
+# -- reading in parts --------------------------------------------------------------------------
 
 
 def test_metadata_of_a_table_that_is_read_by_parts(tmp_path, capsys):
@@ -283,7 +281,7 @@ def test_metadata_of_a_table_that_is_read_by_parts(tmp_path, capsys):
     assert any("--group and --batch are not used." in note for note in results[1]["notes"])
     assert run([*call, "--by-parts", "--batch", "plate", "--center-batches"]) == 2
     assert "--center-batches needs the table in memory" in capsys.readouterr().err
-    # That it would not fit is seen although the label is in the other file.
+    # The size is checked although the label is in the other file.
     assert run([*call, "--max-memory", "5KB", "--batch", "plate"]) == 0
     assert "it is read by parts" in capsys.readouterr().err
 
@@ -362,8 +360,8 @@ def test_decimal_commas_marks_and_empty_columns_of_a_transposed_table(tmp_path):
     np.testing.assert_array_equal(found.X, [[1.5, 2.5], [np.nan, 1], [2, np.nan]])
     assert found.ids == ("a", "b", "c")
     assert found.notes == (
-        "commas are read as decimal signs, such as in '1,5'.",
-        "left out 1 column without any value at the end.",
+        "Read commas as decimal signs, as in '1,5'.",
+        "Left out 1 empty column at the end.",
     )
 
 
@@ -382,7 +380,7 @@ def test_samples_that_share_an_id(tmp_path):
 
 @pytest.mark.parametrize("n_spaces", [0, 4500])
 def test_a_transposed_table_of_many_lines(n_spaces, tmp_path):
-    """Against a literal reading of each cell, in one block of 4 MB and in several."""
+    """Compare with the values of each cell, for one block of 4 MB and for several."""
     rng = np.random.default_rng(1)
     values = np.round(rng.normal(size=(300, 7)), 3)
     values[rng.random(values.shape) < 0.1] = np.nan

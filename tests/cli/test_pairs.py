@@ -72,7 +72,7 @@ def test_explain(tmp_path, capsys):
     odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
     assert run(["pairs", "explain", odd]) == 0
     text = capsys.readouterr().out
-    assert "1 cannot-link against" in text
+    assert "1 cannot-link in conflict with must-links" in text
     assert "p0 = p2 = p4" in text
     assert run(["pairs", "explain", odd, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -149,7 +149,7 @@ def test_convert_refuses_to_change_an_id(tmp_path, capsys):
 
 @pytest.fixture
 def wide(tmp_path):
-    """Return a table of two groups that x, y and z tell apart, and pairs of its rows."""
+    """Return a table of two groups that x, y and z separate, and pairs of its rows."""
     path = tmp_path / "wide.csv"
     draw = random.Random(1).random
     rows = [
@@ -166,7 +166,7 @@ def wide(tmp_path):
 def test_worth(wide, tmp_path, capsys):
     assert run(["pairs", "worth", *wide]) == 0
     text = capsys.readouterr().out
-    assert "by constraint on 4 features" in text
+    assert "(constraint, 4 features; -1 is one rank better)" in text
     assert text.count("must") == 3
     assert "noise -2, z +1" in text
     out = tmp_path / "worth.csv"
@@ -183,9 +183,9 @@ def test_worth(wide, tmp_path, capsys):
 def test_worth_by_other_methods(wide, capsys):
     options = ["--method", "lsdf", "--set", "n_neighbors=3", "--scale", "standard"]
     assert run(["pairs", "worth", *wide, *options]) == 0
-    assert "by lsdf" in capsys.readouterr().out
+    assert "(lsdf, 4 features" in capsys.readouterr().out
     assert run(["pairs", "worth", *wide, "--method", "variance"]) == 2
-    assert "does not look at pairs" in capsys.readouterr().err
+    assert "does not use pairs" in capsys.readouterr().err
     for count in ("0", "9"):
         assert run(["pairs", "worth", *wide, "--n-features", count]) == 2
         assert "a whole number from 1 to 4" in capsys.readouterr().err
@@ -194,7 +194,7 @@ def test_worth_by_other_methods(wide, capsys):
 def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):
     few = write(tmp_path / "few.csv", "a,b,link\np0,p2,must\np0,p1,cannot\np2,p3,cannot\n")
     assert run(["pairs", "worth", few, *wide[1:]]) == 0
-    assert "cannot be ranked without it" in capsys.readouterr().out.splitlines()[3]
+    assert "no ranking without it" in capsys.readouterr().out.splitlines()[3]
     assert run(["pairs", "worth", few, *wide[1:], "--json", "--out", str(tmp_path / "w.csv")]) == 0
     assert json.loads(capsys.readouterr().out)["pairs"][0]["rank_shift"] is None
     odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
@@ -204,20 +204,20 @@ def test_worth_of_needed_and_contradicting_pairs(wide, tmp_path, capsys):
     assert run(["pairs", "worth", one_kind, *wide[1:]]) == 1
     assert "a cannot-link" in capsys.readouterr().err
     assert run(["pairs", "worth", one_kind, *wide[1:], "--method", "compensated_laplacian"]) == 0
-    assert "the only pair: nothing to compare with" in capsys.readouterr().out
+    assert "the only pair, so nothing to compare" in capsys.readouterr().out
 
 
 def test_suspects(wide, tmp_path, capsys):
     assert run(["pairs", "suspects", *wide]) == 0
     text = capsys.readouterr().out
     assert "p4 p6" in text.splitlines()[3], "the wrong pair comes first"
-    assert "Ask again" in text
+    assert "Check the first pairs again" in text
     out = tmp_path / "suspects.json"
     assert run(["pairs", "suspects", *wide, "--json", "--out", str(out)]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found == json.loads(out.read_text())
     assert list(found[0]) == ["a", "b", "link", "suspicion", "rank"]
-    # Contradicting pairs are taken, one kind is not enough.
+    # Contradicting pairs are accepted, but both kinds of pairs are needed.
     odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
     assert run(["pairs", "suspects", odd, *wide[1:]]) == 0
     capsys.readouterr()
@@ -254,9 +254,9 @@ def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
     assert "1 must-link, 2 cannot-links (2 adaptive)." in capsys.readouterr().out
     assert Pairs.from_json(target).adaptive == (("p0", "p2"), ("p4", "p77"))
     assert run(["pairs", "check", target]) == 0
-    assert "chosen by looking at the samples" in capsys.readouterr().out
+    assert "chosen from the samples" in capsys.readouterr().out
     by_id = [str(table), "--id-column", "who", "--drop", "kind"]
-    assert run(["pairs", "check", source, *by_id, "--json"]) == 1  # p77 is no row
+    assert run(["pairs", "check", source, *by_id, "--json"]) == 1  # p77 is not a row
     assert json.loads(capsys.readouterr().out)["adaptive"] == 1
     rows = write(tmp_path / "rows.csv", "a,b,link,drawn\n0,2,must,adaptive\n0,1,cannot,random\n")
     assert run(["pairs", "check", rows, str(table)]) == 0
@@ -280,7 +280,7 @@ s6,,2,ill
 
 @pytest.fixture
 def make(tmp_path, capsys):
-    """Run `pairs make` on a file of metadata; return its pairs and what was said."""
+    """Run `pairs make` on a metadata file; return its pairs and the printed text."""
     study, out = write(tmp_path / "m.csv", STUDY), tmp_path / "p.csv"
 
     def call(*options, by_id=True, code=0):
@@ -324,7 +324,8 @@ def test_labels_with_batches(make):
     drawn, _ = make(*by_batch, "--must", "2", "--cannot", "0")
     assert set(drawn.must) < set(pairs.must)
     assert (drawn.n_must, drawn.n_cannot) == (2, 0)
-    assert "--must 10, but there are 3 such pairs across" in make(*by_batch, "--must", "10", code=1)
+    said = make(*by_batch, "--must", "10", code=1)
+    assert "--must 10, but only 3 such pairs exist across" in said
 
 
 def test_a_kind_that_a_design_does_not_give_is_noted(make):
@@ -336,12 +337,12 @@ def test_a_kind_that_a_design_does_not_give_is_noted(make):
 @pytest.mark.parametrize(
     ("options", "code", "message"),
     [
-        ([], 2, "labels by --label; or"),
-        (["--same", "patient", "--label", "disease"], 2, "or both, without --label"),
-        (["--same", "patient", "--must", "3"], 2, "--must goes with --label"),
-        (["--same", "patient", "--batch", "batch"], 2, "--batch goes with --label"),
-        (["--label", "disease", "--across", "batch"], 2, "--across goes with --same"),
-        (["--label", "disease", "--max-pairs", "3"], 2, "--max-pairs goes with --same"),
+        ([], 2, "either --label, or --same"),
+        (["--same", "patient", "--label", "disease"], 2, "or one of these two"),
+        (["--same", "patient", "--must", "3"], 2, "--must needs --label"),
+        (["--same", "patient", "--batch", "batch"], 2, "--batch needs --label"),
+        (["--label", "disease", "--across", "batch"], 2, "--across needs --same"),
+        (["--label", "disease", "--max-pairs", "3"], 2, "--max-pairs needs --same"),
         (["--same", "patient", "--max-pairs", "0"], 2, "Must be >= 1"),
         (["--same", "pateint"], 1, r"no column 'pateint' (--same). Did you mean 'patient'"),
         (["--same", "patient", "--across", "disease"], 1, "No two rows of one patient differ in"),
@@ -354,12 +355,12 @@ def test_calls_that_make_no_pairs(make, options, code, message):
 def test_a_file_and_its_ids_are_needed(tmp_path, capsys):
     study, out = write(tmp_path / "m.csv", STUDY), ["--out", str(tmp_path / "p.csv")]
     assert run(["pairs", "make", "--same", "patient", *out]) == 2
-    assert "Name a table, or the file" in capsys.readouterr().err
+    assert "Pass the table that holds the columns, or --metadata" in capsys.readouterr().err
     assert run(["pairs", "make", "--metadata", study, "--same", "patient", *out]) == 2
-    assert "holds them by --id-column" in capsys.readouterr().err
+    assert "Name their column with --id-column" in capsys.readouterr().err
     by_batch = ["--metadata", study, "--id-column", "batch"]
     assert run(["pairs", "make", *by_batch, "--same", "patient", *out]) == 1
-    assert "the id '1' names 3 rows" in capsys.readouterr().err
+    assert "duplicate id '1' in 3 rows" in capsys.readouterr().err
     same_file = ["--metadata", study, "--id-column", "sample", "--same", "patient", "--out", study]
     assert run(["pairs", "make", *same_file]) == 2
     assert "same file as the metadata" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A folder of pictures where a table is expected."""
+"""A folder of pictures in place of a table."""
 
 import csv
 import json
@@ -61,18 +61,18 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
     ("arguments", "code", "said"),
     [
         (["features", "nowhere", "--out", "b.csv"], 1, "There is no folder nowhere."),
-        (["features", "empty", "--out", "b.csv"], 1, "empty is a folder without pictures"),
-        (["features", "photos/photo 000.png", "--out", "b.csv"], 1, "Name its folder: photos"),
-        (["ask", "photos/photo 000.png", "--no-browser"], 1, "Name its folder: photos"),
+        (["features", "empty", "--out", "b.csv"], 1, "The folder empty has no pictures"),
+        (["features", "photos/photo 000.png", "--out", "b.csv"], 1, "Pass its folder instead"),
+        (["ask", "photos/photo 000.png", "--no-browser"], 1, "Pass its folder instead: photos"),
         (["ask", "photo", "--no-browser"], 1, "Did you mean"),
-        (["ask", "one", "--no-browser"], 1, "one has one sample, but a question is about two."),
-        (["ask", "iphone", "--no-browser"], 1, "a.HEIC is of a kind that is not read: save it"),
-        (["rank", "empty"], 1, "empty is a folder without pictures or Parquet files."),
-        (["ask", "empty", "--no-browser"], 1, "empty is a folder without pictures"),
-        (["rank", "photos", "--features", "sift"], 2, "Choose among color, texture, hog, pixels"),
-        (["rank", "a.csv", "--features", "hog"], 2, "a.csv is not a folder of pictures"),
-        (["rank", "photos", "--transpose"], 2, "each picture is one row"),
-        (["rank", "photos", "--by-parts"], 1, "only those of Parquet files are read by parts"),
+        (["ask", "one", "--no-browser"], 1, "one has only one sample, but a pair needs two."),
+        (["ask", "iphone", "--no-browser"], 1, "a.HEIC has an unsupported format; save it"),
+        (["rank", "empty"], 1, "The folder empty has no pictures or Parquet files."),
+        (["ask", "empty", "--no-browser"], 1, "The folder empty has no pictures"),
+        (["rank", "photos", "--features", "sift"], 2, "Choose from color, texture, hog, pixels"),
+        (["rank", "a.csv", "--features", "hog"], 2, "needs a folder of pictures, and a.csv"),
+        (["rank", "photos", "--transpose"], 2, "Each picture of a folder is already one row"),
+        (["rank", "photos", "--by-parts"], 1, "only folders of Parquet files can be read in parts"),
         (["features", "photos", "--out", "a.png"], 2, "choose .csv, .tsv, .json"),
     ],
 )

@@ -24,7 +24,7 @@ main()
 
 @pytest.fixture
 def environment(tmp_path):
-    """Return what makes a process know the paper, and no data but those that come bundled."""
+    """Return an environment in which a process finds the toy paper, and only bundled data."""
     (tmp_path / "toy_paper.py").write_text(TOY_PAPER)
     return {
         **os.environ,
@@ -32,13 +32,13 @@ def environment(tmp_path):
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "LINKSELECT_DATA": str(tmp_path),
         "COLUMNS": "160",
-        # No server to fetch data from.
+        # No server to download data from.
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
 
 
 class Ended(NamedTuple):
-    """How a command ended, as `subprocess` would say it."""
+    """Outcome of a command, like `subprocess.CompletedProcess`."""
 
     returncode: int
     stdout: str
@@ -47,7 +47,7 @@ class Ended(NamedTuple):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Return a function that calls the command here: a process takes seconds to load."""
+    """Return a function that runs the command in this process, which saves seconds."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(
 
 @pytest.fixture
 def call(run):
-    """Return a function that takes options as keywords and returns the status and message."""
+    """Return a function that takes options as keywords, and returns exit code and message."""
 
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
@@ -154,8 +154,8 @@ def test_missing_data(call):
         ("toy", {"table": 3}, "toy has no table 3 with results. There are: 2, 5."),
         ("toy", {"figure": 9}, "toy has no figure 9 with results. There are: 1."),
         ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
-        ("toy", {"runs": 0}, "runs=0, but it is a whole number from 1 on"),
-        ("toy", {"jobs": -1}, "jobs=-1, but it is a whole number from 1 on"),
+        ("toy", {"runs": 0}, "runs=0, but it must be a whole number of at least 1"),
+        ("toy", {"jobs": -1}, "jobs=-1, but it must be a whole number of at least 1"),
         ("toy", {"seed": -1}, "--seed. Must be >= 0"),
     ],
 )
@@ -184,21 +184,21 @@ def test_a_folder_that_cannot_be_made(call, tmp_path):
     status, message = call("toy", table=2, out=tmp_path / "file")
     assert status == 1
     assert "The results need a folder, but" in message
-    assert "file is a file. Name another one by --out." in message
+    assert "file is a file. Choose another folder with --out." in message
     assert "out=" not in message
     status, message = call("toy", table=2, out=tmp_path / "file" / "below")
     assert status == 1
-    assert "cannot be made (Not a directory). Name another one by --out" in message
+    assert "cannot be made (Not a directory). Choose another folder with --out" in message
 
 
 def test_a_data_folder_that_is_mistyped(call, monkeypatch):
     status, message = call("toy", table=2, data_dir="dta")
     assert status == 1
-    assert "There is no folder 'dta', which --data-dir names" in message
+    assert "There is no folder 'dta' (--data-dir)" in message
     monkeypatch.setenv("LINKSELECT_DATA", "nowhere")
     status, message = call("toy", table=2)
     assert status == 1
-    assert "'nowhere', which LINKSELECT_DATA names" in message
+    assert "'nowhere' (LINKSELECT_DATA)" in message
 
 
 def test_a_progress_bar_on_a_terminal_only(run, tmp_path, environment):
@@ -218,7 +218,7 @@ def test_a_progress_bar_on_a_terminal_only(run, tmp_path, environment):
     while True:
         try:
             part = os.read(master, 4096)
-        except OSError:  # how Linux says that the other end was closed
+        except OSError:  # raised on Linux once the other end is closed
             break
         if not part:
             break

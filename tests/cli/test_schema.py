@@ -1,4 +1,4 @@
-"""The published JSON Schema: it is current, valid, and what the commands write keeps to it."""
+"""The published JSON Schema is current and valid, and the output of commands conforms to it."""
 
 import json
 import sys
@@ -33,7 +33,7 @@ def call(tmp_path, capsys):
 
 @pytest.fixture
 def validator(capsys):
-    """Return what checks against the schema that `linkselect schema COMMAND` prints."""
+    """Return a validator for the schema that `linkselect schema COMMAND` prints."""
 
     def make(command):
         assert run(["schema", command]) == 0

@@ -1,4 +1,4 @@
-"""The clusterers: scikit-learn's checks, the formulas, and what pairs promise."""
+"""The clusterers: scikit-learn's checks, the published formulas and the constraints."""
 
 import pickle
 
@@ -124,7 +124,7 @@ def test_the_docstring_lists_what_fit_sets_and_cites_the_papers(clusterer):
 @every_clusterer
 def test_more_clusters_than_samples(clusterer):
     X = np.arange(6.0)[:, None]
-    with pytest.raises(ValueError, match="n_clusters=7, but X has 6 samples. Ask for 1 to 6"):
+    with pytest.raises(ValueError, match="n_clusters=7, but X has 6 samples. Choose 1 to 6"):
         clusterer.__class__(7).fit(X)
     with pytest.raises(ValueError, match="n_clusters=8, but X has 6 samples"):
         clusterer.fit(X)
@@ -138,7 +138,7 @@ def test_more_clusters_than_samples(clusterer):
 
 @pytest.mark.parametrize(("n_samples", "normalization"), [(120, "additive"), (600, "symmetric")])
 def test_spectral_clustering_of_samples_that_are_all_far_apart(n_samples, normalization):
-    # Eigenvalues nearly coincide: LAPACK finds no leading vector by itself, and ARPACK no end.
+    # Nearly equal eigenvalues: LAPACK finds no eigenvector, and ARPACK does not converge.
     X = np.random.default_rng(0).random((n_samples, 20))
     y = np.full(n_samples, -1)
     y[:6] = [0, 0, 0, 1, 1, 1]
@@ -197,7 +197,7 @@ def test_sparse_and_dense_eigenvectors_span_those_of_lapack(n_samples):
 
 @pytest.mark.parametrize("normalization", ["additive", "symmetric"])
 def test_pairs_move_the_cut(normalization):
-    """Four blobs in a row; the pairs say that the inner and the outer ones belong together."""
+    """Four blobs in a row; pairs join the two inner blobs and the two outer blobs."""
     X, truth = blobs(15, [[0.0, 0], [6, 0], [12, 0], [18, 0]])
     wanted = np.isin(truth, [1, 2]).astype(int)
     y = np.where(np.arange(60) % 2, wanted, -1)
@@ -223,7 +223,7 @@ def test_every_pair_is_honoured(n_clusters, n_samples, seed):
     try:
         model.fit(X, pairs=ls.Pairs(must.tolist(), cannot.tolist()))
     except ValueError:
-        # An assignment to two clusters is found whenever there is one.
+        # For two clusters, an assignment is found whenever there is one.
         if n_clusters == 2:
             raise
         return
@@ -262,9 +262,13 @@ def test_complete_labels_are_followed():
 def test_it_says_why_it_fails():
     X = np.arange(6.0)[:, None]
     triangle = [(0, 1), (1, 2), (0, 2)]
-    with pytest.raises(ValueError, match="There is none: 3 groups of samples must all be apart"):
+    with pytest.raises(
+        ValueError, match="There is none: 3 groups must all be in different clusters"
+    ):
         ls.COPKMeans(2, random_state=0).fit(X, pairs=ls.Pairs(cannot=triangle))
-    with pytest.raises(ValueError, match="n_clusters=5, but the must-links leave 4 groups"):
+    with pytest.raises(
+        ValueError, match="n_clusters=5, but the must-links join the 6 samples into only 4 groups"
+    ):
         ls.COPKMeans(5).fit(X, pairs=ls.Pairs(must=triangle))
 
 

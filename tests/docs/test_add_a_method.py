@@ -124,5 +124,5 @@ def test_the_new_method_works_and_its_docstring_runs(copy):
 def test_the_tables_of_the_documentation_take_it_up(copy):
     done = run_python(copy, copy / "docs" / "tables.py", "--write")
     assert done.returncode == 0, done.stderr
-    for page in ("methods.md", "guide/scores.md", "guide/supervision.md", "api/index.rst"):
+    for page in ("methods.md", "guide/supervision.md", "api/index.rst"):
         assert "MustLinkScore" in (copy / "docs" / page).read_text(), page

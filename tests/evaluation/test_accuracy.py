@@ -41,7 +41,7 @@ def test_1nn_does_not_depend_on_how_rows_are_cut(problem, monkeypatch):
 @pytest.mark.parametrize("scale", [1e160, 1e-160])
 @pytest.mark.parametrize("store", [np.asarray, csr_array])
 def test_values_whose_squares_overflow_or_vanish_are_refused(problem, scale, store):
-    """MRMR ranks them, but all distances would be equal, and the first row would decide."""
+    """MRMR can rank them, but all distances would be equal, and the first row would always win."""
     train, y_train, test, y_test, order = problem
     with pytest.raises(ValueError, match="squares"):
         nearest_neighbor_curve(scale * train, y_train, scale * test, y_test, order, [2, 12])
@@ -58,5 +58,5 @@ def test_of_equally_near_rows_the_first_decides():
 
 @pytest.mark.parametrize("n_features", [[], [0, 1], [2, 2], [3, 2], [1, 13], [1.5], 3])
 def test_impossible_numbers_of_features_are_refused(problem, n_features):
-    with pytest.raises(ValueError, match="whole and ascend from 1 to at most 12"):
+    with pytest.raises(ValueError, match="ascending list of whole numbers from 1 to 12"):
         nearest_neighbor_curve(*problem, n_features)

@@ -10,19 +10,19 @@ from tests.helpers.compared import Worst, two_classes
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"n_features": [0, 1]}, "ascend from 1 to at most 12"),
-        ({"n_features": [13]}, "ascend from 1 to at most 12"),
-        ({"n_splits": 1}, "n_splits=1, .* from 2 on"),
+        ({"n_features": [0, 1]}, "ascending list of whole numbers from 1 to 12"),
+        ({"n_features": [13]}, "ascending list of whole numbers from 1 to 12"),
+        ({"n_splits": 1}, "n_splits=1, .* at least 2"),
         ({"y": np.zeros(120, dtype=int)}, "two classes"),
         ({"y": np.r_[1, np.zeros(119, dtype=int)]}, "smallest with 1"),
         ({"selectors": {}}, "no method"),
         ({"selectors": {RANDOM: FisherScore()}}, "Choose another name"),
         ({"y": np.where(np.arange(120) % 2, 1, -1)}, "1 class, .*-1 means unlabelled"),
         ({"y": ["one", -1] * 60}, "1 class, .*-1 means unlabelled"),
-        ({"y": ["one", None] * 60}, r"1 class, .*two samples or more\.$"),
-        ({"n_features": []}, "ascend from 1 to at most 12"),
-        ({"n_features": [1.5]}, "are whole"),
-        ({"top": 0}, "top=0, .* from 1 on"),
+        ({"y": ["one", None] * 60}, r"1 class, .*two samples each\.$"),
+        ({"n_features": []}, "ascending list of whole numbers from 1 to 12"),
+        ({"n_features": [1.5]}, "whole numbers"),
+        ({"top": 0}, "top=0, .* at least 1"),
         ({"test_size": 30}, "between 0 and 1"),
         ({"y": np.arange(119) % 2}, "inconsistent"),
     ],
@@ -36,7 +36,7 @@ def test_bad_input(change, words):
 
 def test_methods_without_names_are_refused():
     X, y = two_classes()
-    with pytest.raises(TypeError, match=r"a list has none.*\{\"fisher\": FisherScore\(\)"):
+    with pytest.raises(TypeError, match=r"selectors is a list.*\{\"fisher\": FisherScore\(\)"):
         compare([FisherScore()], X, y)
 
 

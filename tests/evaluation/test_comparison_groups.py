@@ -1,4 +1,4 @@
-"""`compare(groups=)`: no group is on both sides, whatever it holds."""
+"""`compare(groups=)`: no group is on both sides of a split."""
 
 import warnings
 
@@ -20,7 +20,7 @@ def splits(y, groups, n_splits=20, test_size=0.2, seed=0):
 
 
 def replicates(n_patients=30, seed=0, n_features=50):
-    """Make noise: three rows per patient, a label per patient, and large effects of patients."""
+    """Draw noise: three samples and one label per patient, and large patient effects."""
     rng = np.random.default_rng(seed)
     patient = np.repeat(np.arange(n_patients), 3)
     X = rng.normal(size=(n_patients, n_features))[patient]
@@ -29,7 +29,7 @@ def replicates(n_patients=30, seed=0, n_features=50):
 
 
 class Seen(LaplacianScore):
-    """Remember the first feature, the labels and the pairs of every fit."""
+    """Record the first feature, the labels and the pairs of every fit."""
 
     fits: list = []
 
@@ -49,7 +49,9 @@ def test_splits_of_pure_groups(sizes, test_size):
     y = groups % 2
     found = splits(y, groups, test_size=test_size)
     assert len(found) == 20
-    assert len({tuple(test) for _, test in found}) > 8, "random, also if all sizes differ"
+    assert len({tuple(test) for _, test in found}) > 8, (
+        "splits are random, also with groups of different sizes"
+    )
     for train, test in found:
         assert not set(groups[train]) & set(groups[test])
         assert_array_equal(np.union1d(train, test), np.arange(len(y)))
@@ -94,12 +96,12 @@ def test_too_few_groups_are_counted():
         splits((groups == 0).astype(int), groups)
     groups = np.arange(12) % 2
     y = np.repeat(np.arange(3), 4)
-    assert len(splits(y, groups)) == 20, "all classes in both groups"
-    # Four classes, each in two of four groups, in a ring and across: no half holds all.
+    assert len(splits(y, groups)) == 20, "all classes are in both groups"
+    # Four classes in a ring, each in two of four groups: no half of the groups has all classes.
     ring = [(0, 1), (1, 2), (2, 0), (0, 3), (1, 3), (2, 3)]
     y = np.repeat(np.arange(6), 2)
     with pytest.raises(
-        ValueError, match="4 groups of labelled rows could not be divided.*all 6 classes"
+        ValueError, match="4 groups of labelled samples could not be split.*all 6 classes"
     ):
         splits(y, np.ravel(ring))
 
@@ -109,20 +111,22 @@ def test_no_row_of_a_test_group_trains():
     X[:, 0] = np.arange(90)
     groups = np.array(list("abcdefghijklmnopqrstuvwxyzABCD"), dtype=object)[np.arange(90) // 3]
     y = (np.arange(90) // 3) % 2
-    y = np.where(np.arange(90) % 3 == 2, -1, y)  # the third row of each patient is unlabelled
+    y = np.where(np.arange(90) % 3 == 2, -1, y)  # the third sample of each patient is unlabelled
     pairs = Pairs(must=[(2, 5), (8, 11), (0, 6)], cannot=[(0, 3), (5, 20)])
     for kind in (Seen, SeenPairs):
         Seen.fits.clear()
         methods = {"seen": kind(), "fisher": FisherScore()}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the pairs are too few to be held out
+            warnings.simplefilter("ignore")  # there are too few pairs to be held out
             found = compare(methods, X, y, pairs=pairs, groups=groups, n_splits=6, n_features=[3])
         assert len(Seen.fits) == 7
         for rows, labels, given in Seen.fits[1:]:
             out = np.setdiff1d(np.arange(90), rows)
             assert len(out) == 18
-            assert len(np.unique(groups[out])) == 6, "whole patients"
-            assert (np.asarray(labels) == -1).sum() == 24, "unlabelled rows of the others train"
+            assert len(np.unique(groups[out])) == 6, "whole patients are held out"
+            assert (np.asarray(labels) == -1).sum() == 24, (
+                "unlabelled samples of the others are used for training"
+            )
             if kind is SeenPairs:
                 assert {row for pair in (*given.must, *given.cannot) for row in pair} <= set(rows)
         assert found.accuracy["seen"].values.shape == (6, 1)
@@ -185,7 +189,7 @@ def test_groups_of_one_row_each_are_rows():
     [
         (np.zeros(5), "groups has 5 values, but X has"),
         ([None, *range(119)], "1 missing value"),
-        (pd.Series(["a"] * 120), "All labelled rows of class '0' are in one group"),
+        (pd.Series(["a"] * 120), "All labelled samples of class '0' are in one group"),
     ],
 )
 def test_groups_that_do_not_fit(groups, problem):

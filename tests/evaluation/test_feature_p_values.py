@@ -1,4 +1,4 @@
-"""P-values of single features: beside the literal definition, on noise, and with a signal."""
+"""P-values of single features: compared with the definition, on noise and with a signal."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def same(one, other):
 
 
 def literal_scores(selector, X, y, pairs, n_permutations, random_state):
-    """Fit to rows of X in another order, with labels and pairs as they are."""
+    """Fit to permuted rows of X, with labels and pairs in place."""
     seed = np.random.RandomState(random_state).randint(np.iinfo(np.int32).max)
     rng = np.random.RandomState(seed)
     labelled = None if y is None else np.flatnonzero(y >= 0)
@@ -110,7 +110,7 @@ def test_scores_of_odd_shapes_equal_the_definition():
 
 
 def test_by_hand():
-    # The mean is 0 and the deviation 1 in both columns.
+    # Both columns have mean 0 and standard deviation 1.
     scores = np.array([[1.5, 0.0], [-0.5, 1.0], [-0.5, -1.0], [-0.5, 0.0]])
     scores = (scores - scores.mean(axis=0)) / scores.std(axis=0)
     p_values, adjusted, _ = _p_values(scores.copy())
@@ -142,10 +142,10 @@ def test_scores_that_differ_by_rounding_are_equal():
 def test_missing_and_infinite_scores():
     scores = np.random.default_rng(2).normal(size=(50, 5))
     scores[:, 0] = np.nan  # a constant feature
-    scores[0, 1] = np.nan  # no score is the worst
-    scores[0, 2] = np.inf  # the best of all
+    scores[0, 1] = np.nan  # a missing score counts as the worst
+    scores[0, 2] = np.inf  # the best score
     scores[7, 3], scores[0, 3] = np.nan, scores[1:, 3].max() + 1
-    scores[:, 4] = np.inf  # the same in all arrangements
+    scores[:, 4] = np.inf  # the same in all permutations
     p_values, adjusted, q_values = _p_values(scores)
     np.testing.assert_allclose(p_values, [1, 1, 1 / 50, 1 / 50, 1])
     assert np.isfinite([*adjusted, *q_values]).all()
@@ -179,7 +179,7 @@ def test_a_permutation_that_cannot_be_fitted_is_one_without_scores():
     assert (found.adjusted > 0.4).all()
 
 
-# -- what must not matter --------------------------------------------------------------------------
+# -- invariances ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("selector", [*SEARCHES, *INFORMATION], ids=repr)
@@ -214,7 +214,7 @@ def test_names_of_samples_do_not_matter():
 
 
 def test_the_order_of_samples_matters_by_chance_only():
-    """Other rows are drawn, but what is found in a clear signal is the same."""
+    """The permutations differ, but a clear signal is found with any seed."""
     X, y, _ = problem()
     X[:, 2] += 3 * y
     order = np.random.default_rng(0).permutation(N_SAMPLES)
@@ -331,14 +331,14 @@ def test_rows_stay_in_their_batch():
     assert (across.adjusted < 0.05).all()
 
 
-# -- refusals --------------------------------------------------------------------------------------
+# -- errors ----------------------------------------------------------------------------------------
 
 
 def test_what_cannot_be_tested_is_refused():
     X, y, pairs = problem()
     with pytest.raises(ValueError, match="VarianceScore uses neither pairs nor labels"):
         feature_p_values(ls.VarianceScore(), X, y)
-    with pytest.raises(ValueError, match="nothing to test LinkSelector with"):
+    with pytest.raises(ValueError, match="no supervision to test LinkSelector"):
         feature_p_values(ls.LinkSelector(), X)
     with pytest.raises(ValueError, match="Pass y"):
         feature_p_values(ls.FisherScore(), X, pairs=pairs)
@@ -353,11 +353,11 @@ def test_what_cannot_be_tested_is_refused():
 
 def test_too_few_ways_are_refused():
     X, y, pairs = problem()
-    with pytest.raises(ValueError, match="fewer than 40 ways"):
+    with pytest.raises(ValueError, match="fewer than 40 distinct permutations"):
         feature_p_values(ls.FisherScore(), X, y, groups=np.arange(N_SAMPLES) % 4)
-    with pytest.raises(ValueError, match="fewer than 40 ways"):
+    with pytest.raises(ValueError, match="fewer than 40 distinct permutations"):
         feature_p_values(ls.FisherScore(), X, y, batches=np.arange(N_SAMPLES))
-    with pytest.raises(ValueError, match="fewer than 40 ways"):
+    with pytest.raises(ValueError, match="fewer than 40 distinct permutations"):
         feature_p_values(ls.LinkSelector(), X, pairs=pairs, batches=np.arange(N_SAMPLES))
     inside = ls.Pairs([(0, 1), (2, 3)], [(4, 5)])
     with pytest.raises(ValueError, match="all pairs lie inside groups"):
@@ -409,7 +409,7 @@ def test_a_stopped_call_continues(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["kept"]
     counts = []
     same(whole, feature_p_values(ls.LinkSelector(), X, **given, store=file, track=counting(counts)))
-    assert len(counts) == 2  # of five steps
+    assert len(counts) == 2  # out of five steps
     before, counts = file.read_bytes(), []
     same(whole, feature_p_values(ls.LinkSelector(), X, **given, store=file, track=counting(counts)))
     fewer = feature_p_values(ls.LinkSelector(), X, **{**given, "n_permutations": 20}, store=file)
@@ -445,11 +445,11 @@ def test_a_store_of_another_call_or_a_damaged_one_stays(tmp_path):
         lambda: feature_p_values(ls.ConstraintScore(), X, pairs=pairs, random_state=1, **given),
         lambda: feature_p_values(ls.ConstraintScore(), X, pairs=pairs, batches=batches, **given),
     ):
-        with pytest.raises(ValueError, match="of other data, another method or another seed"):
+        with pytest.raises(ValueError, match="for other data, another method or another seed"):
             call()
     assert file.read_bytes() == before
     for content in (before[:200], b"", b"a,b\n1,2\n", before.replace(b"call", b"hall")):
         file.write_bytes(content)
-        with pytest.raises(ValueError, match="was not written by feature_p_values, or is damaged"):
+        with pytest.raises(ValueError, match="is damaged or was not written by feature_p_values"):
             feature_p_values(ls.ConstraintScore(), X, pairs=pairs, **given)
         assert file.read_bytes() == content

@@ -1,4 +1,4 @@
-"""What is measured with groups also fits with them: a StableSelector inside splits none."""
+"""Evaluation with groups also fits with groups: a StableSelector never splits a group."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ FITS: list = []
 
 
 class Seen:
-    """Remember the patients of every fit, whose numbers the last feature has."""
+    """Record the patients of every fit; the last feature contains their numbers."""
 
     def _rank(self, X, *rest):
         FITS.append(np.bincount(X.values[:, -1].astype(int)))
@@ -27,11 +27,11 @@ class Seen:
 
 
 class Labels(Seen, FisherScore):
-    """From labels."""
+    """Uses labels."""
 
 
 class Links(Seen, ConstraintScore):
-    """From pairs."""
+    """Uses pairs."""
 
 
 def stable(kind):
@@ -91,11 +91,11 @@ def test_no_fit_splits_a_patient(name):
 
 
 class Rows(Seen, LinkSelector):
-    """From labels and pairs."""
+    """Uses labels and pairs."""
 
 
 def partly_labelled(rng, n_patients=40):
-    """Return rows that tell their patient, one of three labelled; pairs between the other two."""
+    """Return three samples per patient, one of them labelled; pairs join the other two."""
     patient = np.repeat(np.arange(n_patients), 3)
     X = rng.normal(size=(len(patient), 8))
     X[:, -1] = patient
@@ -110,7 +110,7 @@ def partly_labelled(rng, n_patients=40):
 
 @pytest.mark.filterwarnings("ignore")
 def test_unlabelled_rows_of_a_held_out_patient_do_not_train():
-    """Pairs would tell its class by them."""
+    """Pairs would reveal the class of a held-out patient through them."""
     X, known, patient, both = partly_labelled(np.random.default_rng(0))
     FITS.clear()
     found = validate(Rows(3), X, known, pairs=both, groups=patient, n_resamples=0)
@@ -133,7 +133,7 @@ def test_rows_that_pairs_name_change_places_with_their_patient():
 
 
 def test_patients_without_labels_keep_their_place():
-    """The test permutes labels, and these patients have none to exchange."""
+    """The test permutes labels, and these patients have none."""
     X, known, patient, both = partly_labelled(np.random.default_rng(0))
     known[patient >= 30] = -1
     ways = LabelFolds(X, known, 3, 0, groups=patient, pairs=both, ids=range(len(X))).arrangements()

@@ -1,4 +1,4 @@
-"""Labels held out where pairs are known beside them."""
+"""Held-out labels when pairs are given as well."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from linkselect.pairs import _groupings
 
 
 def wine_with_both(n_labelled=90, n_links=15):
-    """Return samples, labels of some of them, links between any, and both together."""
+    """Return samples, labels of some of them, pairs, and both combined."""
     X, y = load_wine(return_X_y=True)
     rng = np.random.default_rng(0)
     some = np.full(len(y), -1)
@@ -27,7 +27,7 @@ def wine_with_both(n_labelled=90, n_links=15):
 
 
 def fit_without(selector, X, some, links, held_out):
-    """Fit to all rows but some, their labels, and the links between them."""
+    """Fit to all samples but some, with their labels and the pairs between them."""
     left = np.setdiff1d(np.arange(len(X)), held_out)
     known = links.restrict(left.tolist()) | Pairs.from_labels(some[left], sample_ids=left.tolist())
     return clone(selector).fit(X[left], pairs=known, sample_ids=left.tolist())
@@ -78,7 +78,7 @@ def test_pairs_move_with_the_labels():
     folds = LabelFolds(X, some, 3, 0, pairs=both, ids=range(len(X)))
     to = np.random.default_rng(1).permutation(len(X))
     inverse = np.argsort(to)
-    # Giving what is known to other rows is the same as exchanging the rows.
+    # Permuting the supervision is equivalent to permuting the rows of X.
     exchanged = LabelFolds(X[to], some, 3, 0, pairs=both, ids=range(len(X)))
     for moved, fold in zip(folds.moved(to).folds, exchanged.folds, strict=True):
         assert inverse[moved.test].tolist() == fold.test.tolist()
@@ -110,5 +110,5 @@ def test_pairs_chosen_by_looking_at_the_samples_are_not_permuted():
     X, some, links, _ = wine_with_both()
     chosen = Pairs(links.must, links.cannot, adaptive=links.must)
     found = validate(LinkSelector(3), X, some, pairs=chosen | Pairs.from_labels(some))
-    # Less than 39 permutations of all samples can show: held-out ones are permuted 999 times.
+    # Too few for 39 permutations of all samples, so the held-out ones are permuted 999 times.
     assert found.p_value < 1 / 40

@@ -1,4 +1,4 @@
-"""Labels among the pairs stay groups where something is measured, and are hardly ever listed."""
+"""Labels within pairs stay groups during evaluation, and are rarely listed as pairs."""
 
 import tracemalloc
 
@@ -18,7 +18,7 @@ def samples(n, n_features=12):
 
 
 def test_the_selected_features_are_those_of_the_method():
-    """It reads labels as values of classes, and the same links in a list as differences of 0."""
+    """Labels are read as class values; listed pairs are read as differences of 0."""
     X, y = samples(60)
     pairs = Pairs.from_labels(np.where(np.arange(60) < 12, y, -1)) | Pairs(must=[(50, 51)])
     found = validate(LinkSelector(4), X, pairs=pairs, n_resamples=0)
@@ -36,7 +36,7 @@ def test_p_values_do_not_list_what_labels_imply(groups):
     feature_p_values(LinkSelector(), X, pairs=pairs, groups=groups, n_permutations=1, n_jobs=1)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert peak < 20e6, "4.5 million links take 72 MB"
+    assert peak < 20e6, "a list of 4.5 million pairs takes 72 MB"
 
 
 def test_links_of_some_labels_are_held_out():

@@ -113,7 +113,7 @@ def test_sparse_and_another_classifier():
 def test_what_each_method_used():
     X, y = two_classes()
     drawn = Pairs.from_labels(y, n_must=30, n_cannot=20, random_state=0)
-    pairs = Pairs(must=drawn.must, cannot=[*drawn.cannot, (4, 999)])  # one with an absent end
+    pairs = Pairs(must=drawn.must, cannot=[*drawn.cannot, (4, 999)])  # one names a missing sample
     methods = {
         "fisher": FisherScore(),
         "stable": StableSelector(FisherScore(), n_resamples=3, random_state=0),
@@ -138,7 +138,7 @@ def test_what_each_method_used():
 
 
 class SlowAtFirst(VarianceScore):
-    """Take long the first time, as one that has to load or compile something."""
+    """A selector whose first fit is slow, as if it had to load or compile something."""
 
     n_fits: ClassVar[int] = 0
 
@@ -158,7 +158,7 @@ def test_the_time_does_not_count_what_is_loaded_once(monkeypatch):
 
 
 def test_all_features_are_measured_as_the_curves_are():
-    """Equally near neighbours are decided alike, or all of the features beat all of them."""
+    """Ties must be broken consistently, or all features would beat themselves."""
     rng = np.random.default_rng(1)
     X, y = rng.integers(0, 2, size=(80, 3)).astype(float), rng.integers(0, 2, size=80)
     found = compare({"fisher": FisherScore()}, X, y, n_splits=20, n_features=[3])

@@ -1,4 +1,4 @@
-"""How many features to keep."""
+"""The choice of the number of features."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,9 @@ def test_labels_choose_few_of_many_features():
     found = choose_number(FisherScore().fit(X, y), X, y)
     assert found.rule == "held-out accuracy"
     assert 5 <= found.n_features <= 50
-    assert found.curve.values.shape == (15, len(found.curve.n_features)), "three times five folds"
+    assert found.curve.values.shape == (15, len(found.curve.n_features)), (
+        "three repeats of five folds"
+    )
     assert found.curve.n_features[-1] == largest_number(400) == 200
 
 
@@ -65,7 +67,7 @@ def curve(means):
 @pytest.mark.parametrize(
     ("means", "number"),
     [
-        ([0.9, 0.9, 0.9, 0.5, 0.6, 0.89, 0.9, 0.9], 10),  # within a point, and not below five
+        ([0.9, 0.9, 0.9, 0.5, 0.6, 0.89, 0.9, 0.9], 10),  # within one point, and at least five
         ([0.1, 0.1, 0.1, 0.885, 0.6, 0.5, 0.9, 0.5], 15),
         ([0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2], 5),
         ([0.9, 0.8], 2),  # there are four features
@@ -92,7 +94,7 @@ def test_some_labels_count_if_they_are_enough():
     assert choose_number(selector.fit(X, many), X, many).rule == "held-out accuracy"
     found = choose_number(selector.fit(X, few), X, few)
     assert (found.rule, found.n_features, found.curve) == ("half, at most 300", 200, None)
-    assert "20 labels are too few" in found.reason
+    assert "needs 30 labels, but y has 20 labels" in found.reason
 
 
 def test_pairs_give_a_plain_number_and_a_curve():
@@ -122,7 +124,9 @@ def test_an_own_optimum_wins_if_it_is_sane():
     fcbf.n_features_ = 1
     found = choose_number(fcbf, X, y)
     assert found.rule == "held-out accuracy"
-    assert found.reason.endswith("The method's own optimum, 1 of 40, tells too little.")
+    assert found.reason.endswith(
+        "own optimum, 1 of 40 features, is not used: it is outside the range from 2 to 39."
+    )
 
 
 def test_the_number_of_a_link_selector_stands():
@@ -132,7 +136,7 @@ def test_the_number_of_a_link_selector_stands():
     found = choose_number(few, X, y)
     assert (found.n_features, found.rule) == (1, "own optimum")
     assert found.reason == (
-        "The fewest that together explain 90 % of what all features explain, at most 300."
+        "The fewest features that together explain 90 % of what all explain, at most 300."
     )
     noise = np.random.default_rng(0).normal(size=(50, 3))
     assert choose_number(LinkSelector().fit(noise), noise).n_features == 3
@@ -149,9 +153,9 @@ def test_features_that_share_the_worst_score_are_not_kept():
     selector.scores_ = np.where(selector.ranking_ <= 8, selector.scores_, 0.0)
     found = choose_number(selector, X)
     assert found.n_features == 8
-    assert found.reason.endswith("Cut to 8: all others have the score 0.")
+    assert found.reason.endswith("Limited to 8: all others share the worst score, 0.")
     selector.scores_ = np.where(selector.ranking_ <= 1, selector.scores_, 0.0)
-    assert choose_number(selector, X).n_features == 50, "one feature is no choice"
+    assert choose_number(selector, X).n_features == 50, "one feature leaves no choice"
     selector.scores_ = np.arange(100.0)[selector.ranking_ - 1] * -1
     assert choose_number(selector, X).n_features == 50
 
@@ -169,7 +173,7 @@ def test_folds_are_not_ranked_again_by_validate():
     found = choose_number(selector, X, y)
     with_them = validate(selector, X, y, rankings=found.rankings)
     without = validate(selector, X, y)
-    # The estimate is that of all deals, each with the number that it chose; the rest is the same.
+    # The estimate is the mean over all repeats, each with its own number; the rest is the same.
     assert with_them.selected_again == without.selected_again
     assert with_them.estimate.n_folds == without.estimate.n_folds
     assert with_them.estimate.value == found.rankings.mean(7)
@@ -182,7 +186,7 @@ def test_a_selector_that_is_not_fitted():
 
 
 class _SomeTied(VarianceScore):
-    """Gives all but the best six features the score 0, and orders these by their column."""
+    """Gives all but the best six features the score 0, and ranks these by column."""
 
     def _score(self, X, known):
         scores = super()._score(X, known)
@@ -191,13 +195,13 @@ class _SomeTied(VarianceScore):
 
 def test_the_accuracy_is_that_of_the_features_a_score_tells_apart():
     X, y = informative(n_samples=80, n_features=60, n_informative=30)
-    X[:, 30:36] *= 100  # these know nothing, and all others have the score 0
+    X[:, 30:36] *= 100  # these are uninformative, and all others have the score 0
     found = choose_number(_SomeTied().fit(X, y), X, y)
     assert found.curve.n_features.tolist() == [1, 2, 3, 5, 6]
     assert found.n_features <= 6
     assert all(len(order) == 6 for order in found.rankings.orders)
-    assert f"reached {found.rankings.mean(found.n_features):.1%}" in found.reason
-    # Beyond these the order is one of columns, which a permutation changes.
+    assert f"reached an accuracy of {found.rankings.mean(found.n_features):.1%}" in found.reason
+    # All further features are ranked by column, which a permutation changes.
     columns = np.random.default_rng(0).permutation(60)
     other = choose_number(_SomeTied().fit(X[:, columns], y), X[:, columns], y)
     np.testing.assert_allclose(other.curve.mean, found.curve.mean)
@@ -218,7 +222,7 @@ def test_each_fold_chooses_its_number_without_the_rows_it_holds_out():
         )
     ]
     assert estimate.value == pytest.approx(np.mean(values))
-    # Other labels of held-out rows change neither ranking nor number.
+    # Other labels of held-out samples change neither the ranking nor the number.
     fold = rankings.held_out.folds[0]
     other = y.copy()
     other[fold.test] = 1 - other[fold.test]
@@ -226,11 +230,11 @@ def test_each_fold_chooses_its_number_without_the_rows_it_holds_out():
     inside = LabelFolds(X[rows], other[rows], 3, 0)
     curve = rank_each(inside, FisherScore(30)).curve(_counts(60))
     assert _smallest_near_best(curve) == rankings.numbers[0]
-    assert "from 5 features on" in found.reason
+    assert "at least 5 features" in found.reason
 
 
 def test_accuracy_at_a_chosen_number_is_that_of_noise_on_noise():
-    """The best of many numbers looks up to 7 points too good; the reported one does not."""
+    """The best of many numbers is up to 7 points too optimistic; the reported one is not."""
     best, reported = [], []
     for seed in range(10):
         rng = np.random.default_rng(seed)

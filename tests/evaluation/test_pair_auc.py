@@ -1,4 +1,4 @@
-"""Held-out pairs as a measure of a ranking."""
+"""The AUC of held-out pairs as a measure of a ranking."""
 
 import pickle
 from functools import partial
@@ -51,7 +51,7 @@ def test_the_standard_error_is_that_of_repeated_draws():
     rng = np.random.default_rng(0)
     values, errors = [], []
     for _ in range(400):
-        # 15 must-links and 20 cannot-links whose distances differ by about one deviation.
+        # 15 must-links and 20 cannot-links, with mean distances about one deviation apart.
         apart = np.concatenate([rng.normal(size=15) + 5, rng.normal(size=20) + 6])
         X = np.zeros((70, 1))
         X[35:, 0] = apart
@@ -63,12 +63,12 @@ def test_the_standard_error_is_that_of_repeated_draws():
 
 
 def test_the_standard_error_by_hand():
-    """Hanley & McNeil (1982), with one more win and one more loss than there are."""
-    distances = [1.0, 3.0, 2.0, 4.0, 5.0]  # of two must-links and three cannot-links
+    """Hanley & McNeil (1982), with one additional success and failure."""
+    distances = [1.0, 3.0, 2.0, 4.0, 5.0]  # two must-links and three cannot-links
     X = np.zeros((10, 1))
     X[5:, 0] = distances
     pairs = ls.Pairs([(0, 5), (1, 6)], [(2, 7), (3, 8), (4, 9)])
-    auc = (5 + 1) / (2 * 3 + 2)  # five of six comparisons are won
+    auc = (5 + 1) / (2 * 3 + 2)  # five successes in six comparisons
     q1, q2 = auc / (2 - auc), 2 * auc**2 / (1 + auc)
     variance = auc * (1 - auc) + (3 - 1) * (q1 - auc**2) + (2 - 1) * (q2 - auc**2)
     assert pair_auc(X, pairs).standard_error == pytest.approx(np.sqrt(variance / (2 * 3)))
@@ -85,7 +85,7 @@ def test_ids_and_frames():
 
 @pytest.mark.parametrize("kind", ["must", "cannot"])
 def test_both_kinds_are_needed(kind):
-    with pytest.raises(ValueError, match="There is no (must|cannot)-link"):
+    with pytest.raises(ValueError, match="There are no (must|cannot)-links"):
         pair_auc(np.zeros((4, 1)), ls.Pairs(**{kind: [(0, 1)]}))
 
 
@@ -147,11 +147,11 @@ def test_a_search_over_parameters_by_held_out_pairs():
         error_score="raise",
     ).fit(frame)
     assert search.best_params_ == {"n_features_to_select": 3}
-    with pytest.raises(ValueError, match="X has no ids"):
+    with pytest.raises(ValueError, match="X has no index"):
         pair_scorer(named)(search.best_estimator_, X)
 
 
-# -- what is passed in -------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------
 
 
 BOTH = ls.Pairs(
@@ -190,7 +190,7 @@ def test_lists_and_narrow_integers():
 
 
 def shuffled_frame(seed):
-    """Return samples with an integer index in another order than the rows."""
+    """Return samples with an integer index that differs from the row numbers."""
     X, pairs = informative(seed)
     index = np.random.default_rng(seed).permutation(len(X))
     return pd.DataFrame(X, index=index), pairs
@@ -216,7 +216,7 @@ def test_row_numbers_and_an_index_in_another_order_are_refused_as_by_fit():
 
 
 def listed_otherwise(pairs, seed):
-    """List the same pairs in another order, and name their ends in another order."""
+    """List the same pairs in another order, with their samples exchanged."""
     rng = np.random.default_rng(seed)
 
     def shuffle(links):
@@ -275,7 +275,7 @@ def test_contradictions_are_left_out_as_the_selector_does():
         ({"selector": VarianceThreshold()}, ValueError, r"StableSelector\(VarianceThreshold"),
         ({"selector": SelectKBest()}, ValueError, "requires y"),
         ({"n_features": 3}, ValueError, r"\[5\] for one number"),
-        ({"n_features": [2.5]}, ValueError, "are whole"),
+        ({"n_features": [2.5]}, ValueError, "whole numbers"),
         ({"pairs": [(0, 1)]}, TypeError, "must be a linkselect.Pairs"),
         ({"pairs": ls.Pairs(must=[(0, 999)])}, ValueError, "names row 999"),
         ({"pairs": ls.Pairs([(0, 1)], n_samples=9)}, ValueError, "rows of 9 samples, but X has 90"),
@@ -305,5 +305,5 @@ def test_a_scorer_can_be_pickled():
     assert repr(again).startswith("pair_scorer(Pairs(")
     with pytest.raises(TypeError, match=r"must be a linkselect\.Pairs"):
         pair_scorer([(0, 1)])
-    with pytest.raises(ValueError, match="fewer, larger folds"):
+    with pytest.raises(ValueError, match="fewer and larger folds"):
         again(fitted, frame.iloc[:2])

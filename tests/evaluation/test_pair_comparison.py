@@ -43,7 +43,7 @@ def found(problem):
 
 
 class Recorder(ConstraintScore):
-    """Remember all pairs that it was fitted on."""
+    """Record all pairs to which the selector was fitted."""
 
     seen: list = []
 
@@ -65,7 +65,7 @@ def test_a_good_method_beats_chance_and_a_bad_one(found):
     assert held_out.by_chance < 0.8
     text = " ".join(found.summary)
     for words in (
-        "Held-out pairs (40 must-links and 40 cannot-links; 4 folds, dealt 4 times)",
+        "Held-out pairs (40 must-links and 40 cannot-links; 4 folds, repeated 4 times)",
         "constraint was better than worst",
         "0.5 is chance",
         "often not the most accurate one",
@@ -187,7 +187,7 @@ def test_labels_and_pairs_side_by_side(problem):
     assert both.held_out_pairs.mean_auc == by_pairs.held_out_pairs.mean_auc
     assert both.held_out_pairs.methods == ("constraint", "worst")
     text = " ".join(both.summary)
-    assert "because labels were used: fisher." in text
+    assert "because they use labels: fisher." in text
     assert text.count("Fitted on all rows") == 1
     assert compare({"fisher": FisherScore()}, X, y, pairs=pairs).held_out_pairs is None
 
@@ -195,7 +195,9 @@ def test_labels_and_pairs_side_by_side(problem):
 def test_labels_with_too_few_pairs(problem):
     X, y, _ = problem
     few = Pairs(must=[(0, 2), (4, 6), (1, 3)], cannot=[(0, 1)])
-    with pytest.warns(UserWarning, match="Held-out pairs are not measured. .* 5 cannot-links"):
+    with pytest.warns(
+        UserWarning, match="Held-out pairs are not evaluated. .* 5 independent cannot-links"
+    ):
         found = compare({"variance": VarianceScore()}, X, y, pairs=few, n_splits=2)
     assert found.held_out_pairs is None
     assert found.to_dict()["held_out_pairs"] is None
@@ -220,7 +222,7 @@ def test_few_groups_make_fewer_folds(problem):
     with pytest.warns(UserWarning, match="6 folds instead of 7"):
         found = compare(METHODS, X, pairs=few, cv=PairKFold(7, random_state=0))
     assert found.held_out_pairs.n_folds == 6
-    # By default the result says how many there are.
+    # By default there is no warning, since the result reports the number of folds.
     assert compare(METHODS, X, pairs=few).held_out_pairs.n_folds == 5
 
 
@@ -233,7 +235,7 @@ def test_identical_samples():
         warnings.simplefilter("ignore")
         found = compare({"variance": VarianceScore()}, np.ones((20, 3)), pairs=pairs)
     assert set(found.held_out_pairs.auc["variance"].values.ravel()) == {0.5}
-    assert "variance cannot be shown to beat" in " ".join(found.summary)
+    assert "variance was not significantly better than" in " ".join(found.summary)
 
 
 def test_contradictions(problem):
@@ -271,7 +273,7 @@ def test_an_unset_random_state_is_seeded(problem):
     one, two = (compare(methods, X, pairs=pairs, cv=cv, n_features=[1, 3]) for _ in range(2))
     assert one.rankings == two.rankings
     assert one.held_out_pairs.mean_auc == two.held_out_pairs.mean_auc
-    # A method draws the same whatever it is compared with.
+    # The random choices of a method do not depend on the other methods.
     alone = compare({"member": methods["member"]}, X, pairs=pairs, cv=cv, n_features=[1, 3])
     assert alone.rankings["member"] == one.rankings["member"]
 
@@ -279,9 +281,9 @@ def test_an_unset_random_state_is_seeded(problem):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"pairs": None}, "there are neither. Pass y, or pairs="),
+        ({"pairs": None}, "there are neither. Pass y or pairs"),
         ({"pairs": Pairs(must=[(0, 2)])}, "there are no cannot-links"),
-        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "it takes 5 must-links"),
+        ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "at least 5 independent must-links"),
         (
             {"pairs": Pairs(must=[(4 * i, 4 * i + 2) for i in range(9)])},
             "there are no cannot-links",
@@ -295,7 +297,7 @@ def test_an_unset_random_state_is_seeded(problem):
         ),
         ({"selectors": {"f": FisherScore()}}, "f needs labels, but there are only pairs"),
         ({"selectors": {"s": StableSelector(FisherScore())}}, "s needs labels"),
-        ({"n_features": [0]}, "ascend from 1"),
+        ({"n_features": [0]}, "ascending list of whole numbers from 1"),
         ({"X": np.ones(120)}, "Expected 2D array"),
     ],
 )
@@ -314,7 +316,7 @@ def test_folds_of_rows_are_refused(problem):
 def test_too_few_pairs_that_share_no_sample(problem):
     X, _, _ = problem
     pairs = Pairs(must=[(0, 2), (4, 6)], cannot=[(8, 9), (10, 11)])
-    with pytest.raises(ValueError, match="it takes 5 must-links that share no sample.*are 2"):
+    with pytest.raises(ValueError, match="at least 5 independent must-links.*are 2"):
         compare({"laplacian": LaplacianScore()}, X, pairs=pairs)
 
 

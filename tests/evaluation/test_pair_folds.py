@@ -34,7 +34,7 @@ def test_no_sample_is_on_both_sides(seed, names):
         warnings.simplefilter("ignore", UserWarning)
         folds = list(PairKFold(4, random_state=seed).split(pairs))
     for train, test in folds:
-        # Not even through a chain of must-links, so that nothing held out follows from the rest.
+        # Not even through a chain of must-links, so that no held-out pair follows from the others.
         units = [{together[sample] for sample in side.ids} for side in (train, test)]
         assert not units[0] & units[1]
         for side in (train, test):
@@ -48,7 +48,7 @@ def test_no_sample_is_on_both_sides(seed, names):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_folds_hold_as_many_pairs_each(seed):
-    """Groups of 6, 3, 3, 1 and 1 must-links make two folds of 7; the largest has to come first."""
+    """Units of 6, 3, 3, 1 and 1 must-links fill two folds of 7 if the largest is placed first."""
     starts, sizes = (0, 10, 20, 30, 40), (6, 3, 3, 1, 1)
     must = [
         (first + i, first + i + 1) for first, n in zip(starts, sizes, strict=True) for i in range(n)
@@ -58,7 +58,7 @@ def test_folds_hold_as_many_pairs_each(seed):
 
 
 def test_a_rare_class_does_not_leak():
-    """The smallest case: three samples of a rare class are in every cannot-link."""
+    """The smallest case: every cannot-link names one of three samples of a rare class."""
     y = (np.arange(60) < 3).astype(int)
     pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
     with warnings.catch_warnings():
@@ -71,7 +71,7 @@ def test_a_rare_class_does_not_leak():
 
 def test_a_hub_cannot_be_held_out():
     must = [(2 * i, 2 * i + 1) for i in range(1, 21)]
-    with pytest.raises(ValueError, match="cannot be divided into two sides that share no sample"):
+    with pytest.raises(ValueError, match="a split needs two parts without common samples"):
         list(PairKFold(random_state=0).split(Pairs(must, [(0, i) for i in range(2, 22)])))
 
 
@@ -92,7 +92,7 @@ def test_adaptive_pairs_train_and_are_not_held_out():
 
 
 def test_pairs_between_folds_train_where_they_share_no_sample():
-    # A chain of cannot-links is cut; the link between the two pieces is in no test.
+    # A chain of cannot-links is cut; the link between the two pieces is never held out.
     chain = [(i, i + 1) for i in range(11)]
     must = [(100 + 2 * i, 101 + 2 * i) for i in range(6)]
     folds = list(PairKFold(2, random_state=0).split(Pairs(must, chain)))
@@ -111,7 +111,7 @@ def test_independent_links():
 
 
 def test_folds_are_of_about_one_size():
-    # Each sample in one pair only, so that every pair is a group of its own.
+    # Each sample is in one pair only, so every pair is a unit.
     must = [(2 * i, 2 * i + 1) for i in range(10)]
     cannot = [(2 * i, 2 * i + 1) for i in range(50, 70)]
     for _, test in PairKFold(5, random_state=0).split(Pairs(must, cannot)):
@@ -147,10 +147,13 @@ def test_must_links_alone():
 @pytest.mark.parametrize(
     ("pairs", "message"),
     [
-        (Pairs(must=[(0, 1)]), "1 must-link cannot be divided.*two groups of must-links"),
-        (Pairs(cannot=[(0, 1), (2, 3)]), "2 cannot-links cannot be divided"),
-        (Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 5), (3, 4)]), "both kinds each"),
-        (Pairs(), "no pairs cannot be divided"),
+        (Pairs(must=[(0, 1)]), "two independent must-links. Given: 1 must-link"),
+        (Pairs(cannot=[(0, 1), (2, 3)]), "Given: 2 cannot-links"),
+        (
+            Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 5), (3, 4)]),
+            "each with must-links and cannot-links",
+        ),
+        (Pairs(), "Given: no pairs"),
         (
             Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2)]),
             r"contradict.*pass pairs\.without_conflicts\(\)",

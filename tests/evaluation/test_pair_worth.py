@@ -146,7 +146,7 @@ def test_a_pair_that_is_needed():
     assert np.isfinite([one.rank_shift for one in others]).all()
     pairs = Pairs(must=PAIRS.must[:2], cannot=PAIRS.cannot[:1])
     assert np.isnan(pair_worth(ConstraintScore(), X, pairs)[2].rank_shift)
-    # By refitting it is the same.
+    # Refitting gives the same result.
     pairs = Pairs(must=PAIRS.must[:2], cannot=PAIRS.cannot[:1])
     assert np.isnan(pair_worth(LSDF(), X, pairs)[2].rank_shift)
 
@@ -157,7 +157,7 @@ def test_a_pair_that_is_needed():
     ids=lambda selector: type(selector).__name__,
 )
 def test_the_only_pair_has_nothing_to_be_compared_with(selector):
-    # Some of them could rank without any pair, but that is another ranking, not another pair.
+    # Some of them could rank without any pair, but that ranking would not be comparable.
     (only,) = pair_worth(selector, X, Pairs(must=[(0, 1)]))
     assert np.isnan([only.rank_shift, only.n_replaced, *only.score_change]).all()
     assert (only.moved, only.rank_change.tolist()) == ((), [])
@@ -173,12 +173,12 @@ def test_draws_do_not_move_features():
 
 @pytest.mark.parametrize("n_moved", [2.5, -1, "2", None])
 def test_the_number_of_named_features_is_a_count(n_moved):
-    with pytest.raises(ValueError, match="n_moved=.* it is a whole number"):
+    with pytest.raises(ValueError, match="n_moved=.* it must be a whole number"):
         pair_worth(ConstraintScore(), X, PAIRS, n_moved=n_moved)
 
 
 def test_a_score_that_stays_infinite_does_not_change():
-    # No cannot-link differs in the second feature, so that its ratio is infinite.
+    # No cannot-link differs in the second feature, so its ratio is infinite.
     X = np.array([[0.0, 0.0], [0.3, 1.0], [1.0, 0.0], [1.2, 1.0], [2.0, 0.0], [2.5, 1.0]])
     pairs = Pairs(must=[(0, 1), (2, 3), (4, 5)], cannot=[(0, 2), (1, 3), (2, 4)])
     assert np.isinf(ConstraintScore().fit(X, pairs=pairs).scores_[1])
@@ -210,7 +210,7 @@ def test_contradicting_pairs():
     fitted = selector.fit(X, pairs=pairs)
     worth = pair_worth(selector, X, pairs)
     for one, (_, _, again) in zip(worth, by_refitting(selector, X, pairs), strict=True):
-        # Without (0, 1) the cannot-link (0, 2) holds again.
+        # Without (0, 1), the cannot-link (0, 2) is used again.
         np.testing.assert_array_equal(one.rank_change, again.ranking_ - fitted.ranking_)
     assert worth[3].rank_shift == 0.0
 
@@ -234,7 +234,7 @@ def test_identical_samples():
 
 
 def test_what_is_refused():
-    with pytest.raises(ValueError, match="does not look at pairs"):
+    with pytest.raises(ValueError, match="does not use pairs"):
         pair_worth(VarianceScore(), X, PAIRS)
     with pytest.raises(ValueError, match="n_moved=-1"):
         pair_worth(ConstraintScore(), X, PAIRS, n_moved=-1)

@@ -1,4 +1,4 @@
-"""Which rows may change places, and what p-values follow."""
+"""Valid permutations of samples, and the p-values based on them."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from linkselect.evaluation._permutation import Arrangements, log_ways, p_value, 
 def test_rows_move_inside_batches_and_groups_as_a_whole(seed):
     rng = np.random.default_rng(seed)
     group = np.sort(rng.integers(0, 8, 30))
-    batch = (group % 2)[:]  # a group lies in one batch
+    batch = (group % 2)[:]  # each group is in one batch
     to = Arrangements.of(30, group, batch).draw(np.random.RandomState(seed))
     assert sorted(to) == list(range(30))
     np.testing.assert_array_equal(batch[to], batch)
@@ -69,7 +69,7 @@ def test_p_values():
     null = np.linspace(0, 1, 39)
     assert p_value(2.0, null) == 1 / 40
     assert p_value(-1.0, null) == 1
-    assert p_value(1.0, null) == 2 / 40, "a tie counts against the claim"
+    assert p_value(1.0, null) == 2 / 40, "a tie counts as evidence against the ranking"
     assert twice_the_mean([0.01, 0.01]) == pytest.approx(0.02)
     assert twice_the_mean([0.9, 0.8]) == 1
     assert twice_the_mean([0.3]) == 0.3

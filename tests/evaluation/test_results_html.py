@@ -1,4 +1,4 @@
-"""A comparison in a notebook."""
+"""The HTML view of a comparison in a notebook."""
 
 import numpy as np
 

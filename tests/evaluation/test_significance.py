@@ -7,7 +7,7 @@ from linkselect.evaluation._significance import corrected_t_test, holm, p_text
 
 def test_the_corrected_test_by_hand():
     values = np.array([0.02, 0.03, 0.01, 0.02, 0.03])
-    # With many more training than test rows it is the usual paired test.
+    # With many more training than test samples, it is the usual paired test.
     plain = corrected_t_test(values, 10**12, 100)
     assert plain == pytest.approx(stats.ttest_1samp(values, 0).pvalue)
     statistic = values.mean() / np.sqrt((1 / 5 + 0.25) * values.var(ddof=1))
@@ -17,13 +17,13 @@ def test_the_corrected_test_by_hand():
 
 
 def test_equal_differences_are_no_certainty():
-    """Two splits that happen to agree show little; twenty that agree show much."""
+    """Two splits that happen to agree are weak evidence; twenty that agree are strong."""
     assert corrected_t_test([0.1, 0.1], 80, 20) > 0.05
     assert corrected_t_test([0.1] * 20, 80, 20) < 0.001
     assert corrected_t_test([0.1 + 1e-15, 0.1], 80, 20) == pytest.approx(
         corrected_t_test([0.1, 0.1], 80, 20)
     )
-    # A difference of less than one test row in every split is none that can be shown.
+    # A difference below one test sample in every split cannot be significant.
     assert corrected_t_test([0.01] * 5, 80, 20) > 0.05
 
 
@@ -33,11 +33,11 @@ def test_a_tiny_p_value_is_written_as_a_bound():
 
 
 def test_the_corrected_test_seldom_finds_what_is_not_there():
-    """Overlapping splits of noise: the plain t-test cries wolf, the corrected one does not."""
+    """On noise with overlapping splits, the plain t-test rejects too often."""
     rng = np.random.default_rng(0)
     n_found = {10**9: 0, 80: 0}
     for _ in range(300):
-        # What two equal methods differ by on each row, averaged over 20 test rows of 100.
+        # The differences of two equal methods for each sample, averaged over 20 of 100 samples.
         noise = rng.normal(size=100)
         draws = [noise[rng.permutation(100)[:20]].mean() for _ in range(20)]
         for n_train in n_found:

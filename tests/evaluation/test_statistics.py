@@ -22,7 +22,7 @@ def test_the_same_method_twice_differs_by_nothing():
 
 
 def test_the_test_counts_the_rows_of_the_splits():
-    """Of 7 rows a test share of 0.3 is 3 rows, not 2.1."""
+    """For 7 samples, a test size of 0.3 means 3 samples, not 2.1."""
     X, y = two_classes(n=7, d=3)
     found = compare({"fisher": FisherScore()}, X, y, n_splits=3, test_size=0.3)
     values = {name: curve.values.mean(axis=1) for name, curve in found.accuracy.items()}

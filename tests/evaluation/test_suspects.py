@@ -11,14 +11,14 @@ from linkselect.evaluation import suspect_pairs
 
 X, Y = load_wine(return_X_y=True)
 RIGHT = Pairs.from_labels(Y, n_must=20, n_cannot=20, random_state=0)
-# Of each kind the first three are wrong.
+# The first three of each kind are wrong.
 PAIRS = Pairs(
     must=[*RIGHT.cannot[:3], *RIGHT.must[3:]], cannot=[*RIGHT.must[:3], *RIGHT.cannot[3:]]
 )
 
 
 def literal(X, pairs):
-    """Compute suspicions pair by pair, as the docstring writes them."""
+    """Compute the suspicion of each pair separately, as defined in the docstring."""
     X = minmax_scale(X)
     v = 2 * X.var(axis=0)
     links = [(*pair, "must") for pair in pairs.must] + [(*pair, "cannot") for pair in pairs.cannot]
@@ -109,7 +109,7 @@ def test_one_kind_is_too_little(pairs, missing):
 
 
 def test_one_pair_of_each_kind():
-    """With no other pair of its kind, what is expected of any two samples must do."""
+    """Without another pair of its kind, the expectation for two random samples is used."""
     found = suspect_pairs(X, Pairs(must=[(0, 1)], cannot=[(0, 170)]))
     assert all(abs(one.suspicion) < 20 for one in found)
     flipped = suspect_pairs(X, Pairs(must=[(0, 170)], cannot=[(0, 1)]))

@@ -1,4 +1,4 @@
-"""How far to trust one ranking."""
+"""Validation of a ranking."""
 
 import json
 from functools import partial
@@ -53,7 +53,7 @@ def wine_pairs():
 
 
 def informative(seed):
-    """Draw two classes whose means differ by 2 deviations in 10 of 50 features."""
+    """Draw two classes whose means differ by 2 standard deviations in 10 of 50 features."""
     rng = np.random.default_rng(seed)
     y = np.arange(60) % 2
     X = rng.normal(size=(60, 50))
@@ -69,7 +69,7 @@ def set_resamples(monkeypatch):
 
 @pytest.fixture
 def estimate_alone(set_resamples):
-    """Leave out the resamples."""
+    """Skip the resamples."""
     set_resamples(1)
 
 
@@ -121,10 +121,10 @@ def test_few_pairs_are_a_sentence_and_no_error():
     found = validate(ConstraintScore(4), X, pairs=Pairs(must=[(0, 1)], cannot=[(0, 100)]))
     assert found.estimate is None
     assert found.better_than_chance is found.better_than_random is None
-    assert found.reason.startswith("Cannot validate: it takes 5 must-links that share no sample")
-    # Every resample would hold the only must-link and the only cannot-link.
+    assert found.reason.startswith("Cannot validate: at least 5 independent must-links")
+    # Every resample would contain the only must-link and the only cannot-link.
     assert (found.selected_again, found.n_resamples) == ((), 0)
-    # A method that does not look at pairs is resampled all the same.
+    # A method that does not use pairs is resampled nevertheless.
     assert len(validate(LaplacianScore(4), X, pairs=Pairs(must=[(0, 1)])).selected_again) == 4
 
 
@@ -177,11 +177,11 @@ def noise(seed, rare=None, n_samples=60):
 
 
 def test_pairs_that_share_samples_do_not_sell_noise(estimate_alone):
-    """With three rare samples, the same rows were on both sides: AUC 0.85, "better"."""
+    """With three rare samples, both sides had common samples: AUC 0.85, "better"."""
     X, pairs = noise(0, rare=3)
     found = validate(ConstraintScore(), X, pairs=pairs)
     assert found.better_than_chance is None
-    assert "5 cannot-links that share no sample" in found.reason
+    assert "5 independent cannot-links" in found.reason
 
 
 @pytest.mark.parametrize("rare", [None, 10])
@@ -190,7 +190,7 @@ def test_noise_is_not_better_than_chance(rare, estimate_alone):
     called = [
         validate(ConstraintScore(20), X, pairs=pairs).better_than_chance for X, pairs in problems
     ]
-    # At most 2.5 % are expected: three or more of 20 happen once in 70 runs of this test.
+    # At most 2.5 % are expected: three or more of 20 occur in one of 70 runs of this test.
     assert called.count(True) <= 2
     assert called.count(False) >= 15
 
@@ -226,7 +226,7 @@ def test_a_slow_method_is_tested_on_held_out_samples_alone(estimate_alone):
     assert found.p_value == pytest.approx(0.002)
     assert found.better_than_chance
     assert few.better_than_chance is None
-    assert "too few for a test that does not fit the method again" in few.reason
+    assert "too few for a permutation test without refitting the method" in few.reason
     assert few.estimate is not None
 
 
@@ -243,10 +243,10 @@ def test_groups_are_exchanged_as_a_whole(estimate_alone):
     found = validate(VarianceScore(10), X, pairs=inside, groups=groups)
     assert found.better_than_chance is None
     assert "all pairs lie inside groups" in found.reason
-    # Every row is a batch of its own, so that none can take the place of another.
+    # Every sample is a batch of its own, so none can be permuted.
     found = validate(VarianceScore(10), X, pairs=named, batches=np.arange(120))
     assert found.better_than_chance is None
-    assert "fewer than 40 ways" in found.reason
+    assert "fewer than 40 distinct permutations" in found.reason
 
 
 @pytest.mark.parametrize("name", ["groups", "batches"])
@@ -283,7 +283,7 @@ def test_labels_that_every_resample_would_hold():
     one_each = np.full(len(y), -1)
     one_each[[0, 100]] = 0, 1
     found = validate(CompensatedLaplacianScore(4), X, one_each)
-    assert "two rows each" in found.reason
+    assert "two labelled samples per class" in found.reason
     assert found.selected_again == ()
 
 
@@ -323,7 +323,7 @@ def test_a_number_chosen_on_folds_that_split_groups_is_refused():
     groups = np.arange(len(y)) // 2
     selector = FisherScore().fit(X, y)
     number = choose_number(selector, X, y)
-    with pytest.raises(ValueError, match="Pass the same groups= to choose_number"):
+    with pytest.raises(ValueError, match="Pass the same groups to choose_number"):
         validate(selector, X, y, groups=groups, rankings=number.rankings)
     number = choose_number(selector, X, y, groups=groups)
     for fold in number.rankings.held_out.folds:
@@ -404,7 +404,7 @@ def test_labels_that_cannot_be_held_out(y):
     X, _ = load_iris(return_X_y=True)
     found = validate(VarianceScore(2), X, y)
     assert found.estimate is None
-    assert "two classes, with two rows each" in found.reason
+    assert "two labelled samples per class" in found.reason
 
 
 def test_pairs_come_first_unless_the_method_needs_labels():
@@ -440,7 +440,7 @@ def test_noise_with_a_rare_class_is_not_better_than_the_largest(estimate_alone):
     assert found.better_than_chance is False
 
 
-# -- resamples, twins, plain values ------------------------------------------------------------
+# -- resamples, correlations, output -----------------------------------------------------------
 
 
 def test_resamples_are_those_of_the_stable_selector():
@@ -454,7 +454,7 @@ def test_resamples_are_those_of_the_stable_selector():
 
 
 def test_equivalent_features_are_stable_together():
-    """LinkSelector takes one of two copies by chance of the half; together they are stable."""
+    """LinkSelector selects one of two copies, depending on the half; together they are stable."""
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 40)
     X = rng.normal(size=(80, 12))
@@ -552,7 +552,7 @@ def test_progress_and_repetition():
             yield item
 
     found = validate(ConstraintScore(4), X, pairs=pairs, track=track)
-    # Folds, permutations and resamples, some at a time.
+    # Steps of folds, permutations and resamples.
     assert len(steps) == 2 + 10 + 7
     assert found == validate(ConstraintScore(4), X, pairs=pairs)
     assert found != validate(ConstraintScore(4), X, pairs=pairs, random_state=1)
@@ -562,7 +562,7 @@ def test_effort_follows_from_size_and_method():
     assert plan_fits(ConstraintScore(), 60, 300) == (5, 2, 50, 39)
     assert plan_fits(ConstraintScore(), 60, 300, 40, by_pairs=True) == (2, 2, 50, 39)
     assert plan_fits(SCGS(), 200, 5000) == (3, 1, 10, 0)
-    # Held-out groups are too few to be exchanged, so that ranking again may take longer.
+    # There are too few held-out groups to permute, so ranking again may take longer.
     permuted = [plan_fits(LSDF(), 200, 4000, grouped=one).n_permutations for one in (False, True)]
     assert permuted == [0, 39]
     assert plan_fits(ConsensusSelector(), 200, 5000, 40, by_pairs=True) == (2, 1, 10, 0)
@@ -576,7 +576,7 @@ def test_effort_follows_from_size_and_method():
     assert sizes == sorted(sizes, reverse=True)
 
 
-# -- does it warn when it should? --------------------------------------------------------------
+# -- sensitivity of the test -------------------------------------------------------------------
 
 
 def test_the_spectra_are_what_they_should_be():
@@ -607,7 +607,7 @@ def test_informative_data_are_trusted(selector, estimate_alone):
     assert sum(doubted) <= 1
 
 
-# -- what is passed in -------------------------------------------------------------------------
+# -- arguments ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("selector", [ConstraintScore(4), LaplacianScore(4)])
@@ -627,7 +627,7 @@ def test_pairs_are_read_as_by_fit(selector):
         validate(selector, frame, pairs=pairs)
     by_row = validate(selector, frame, pairs=pairs, sample_ids=range(len(X)))
     assert by_row == validate(selector, X, pairs=pairs)
-    # A method that looks at labels only does not read pairs, as in `fit`.
+    # As in `fit`, a method that uses labels only ignores pairs.
     validate(FisherScore(4), X, y, pairs=Pairs(must=[(0, 999)]))
 
 
@@ -681,7 +681,7 @@ def test_mistakes_are_answered(arguments, error, message):
 def test_a_selector_fitted_on_other_columns_is_refused():
     X, y = load_iris(return_X_y=True, as_frame=True)
     fitted = FisherScore(2).fit(X, y)
-    with pytest.raises(ValueError, match="on 4 features, but X has other features"):
+    with pytest.raises(ValueError, match="fitted to 4 features, but X has other features"):
         validate(fitted, X.rename(columns=str.upper), y)
 
 

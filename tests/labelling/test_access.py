@@ -1,4 +1,4 @@
-"""Nobody without the link, from elsewhere or for another address gets or changes anything."""
+"""Requests without the token, or for or from another site, read and change nothing."""
 
 import asyncio
 
@@ -24,7 +24,7 @@ def labelling():
 
 @pytest.fixture
 def call(labelling):
-    """Send a request to the application behind its guard, without a network."""
+    """Send a request to the guarded application, without a network."""
     app = Guard(make_app(labelling, "samples"), TOKEN, PORT, again=AGAIN)
 
     async def send(method, path, **options):
@@ -43,11 +43,11 @@ def nothing_in(response):
 
 
 def is_lost(response):
-    """Tell whether a response is the page that says where to go, and tells nothing else."""
+    """Check that a response explains how to find the page and reveals nothing else."""
     headers = response.headers
     assert (response.status_code, headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert "Start &lt;it&gt; again." in response.text
-    assert "earlier start" in response.text
+    assert "earlier session" in response.text
     assert TOKEN not in response.text
     assert "default-src 'none'" in headers["content-security-policy"]
     return response
@@ -66,7 +66,7 @@ def test_with_the_token_there_is_a_page(call):
 
 @pytest.mark.parametrize("path", ["/", "/wrong/", f"/{TOKEN}x/", "//", f"/{TOKEN[:-1]}/", "/é/"])
 @pytest.mark.parametrize("rest", ["", "answers", "ask.js", "pixels/0"])
-def test_without_the_token_there_is_only_where_to_go(call, labelling, path, rest):
+def test_without_the_token_only_instructions_are_shown(call, labelling, path, rest):
     lost = is_lost(call("GET", path + rest))
     other = is_lost(call("POST", "/another/answer", headers={"origin": HOME}, data=ANSWER))
     assert lost.content == other.content
@@ -74,12 +74,12 @@ def test_without_the_token_there_is_only_where_to_go(call, labelling, path, rest
     assert labelling.queries.history == ()
 
 
-def test_the_address_needs_its_slash(call):
+def test_the_address_needs_its_trailing_slash(call):
     lost = is_lost(call("GET", f"/{TOKEN}"))
     assert (lost.content, lost.headers) == (call("GET", "/x").content, call("GET", "/x").headers)
 
 
-def test_another_host_is_not_even_told_where_to_go(call):
+def test_another_host_gets_no_instructions(call):
     headers = {"host": f"example.org:{PORT}"}
     assert nothing_in(call("GET", "/wrong/", headers=headers))
 
@@ -178,7 +178,7 @@ def test_a_ticket_leads_to_the_page_once(labelling):
         async with httpx.AsyncClient(transport=transport, base_url=HOME) as client:
             return await client.get(path, headers=headers)
 
-    assert nothing_in(asyncio.run(get(host="example.org"))), "and it is not used up by that"
+    assert nothing_in(asyncio.run(get(host="example.org"))), "this does not use up the ticket"
     response = asyncio.run(get())
     assert (response.status_code, response.headers["location"]) == (303, f"/{TOKEN}/")
     assert response.headers["cache-control"] == "no-store"

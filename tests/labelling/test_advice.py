@@ -1,4 +1,4 @@
-"""What is said about more answers, and that its numbers are those that were measured."""
+"""Advice on more answers, whose numbers must equal the documented measurements."""
 
 import re
 from pathlib import Path
@@ -13,28 +13,28 @@ PAGE = Path(__file__).parents[2] / "docs" / "asking_simulation.md"
 @pytest.mark.parametrize(
     ("n_kept", "n_best", "begin"),
     [
-        (10, 10, "20 more answers would probably improve the features little. In"),
-        (7, 10, "20 more answers would probably improve the features little. In"),
-        (6, 10, "20 more answers may improve the features a little. In"),
-        (4, 10, "20 more answers may improve the features a little. In"),
-        (3, 10, "The features still change: go on. In"),
-        (2, 3, "20 more answers may improve the features a little. In"),
-        (1, 1, "20 more answers would probably improve the features little. In"),
-        (0, 1, "The features still change: go on. In"),
+        (10, 10, "20 more answers are unlikely to improve the ranking much. In"),
+        (7, 10, "20 more answers are unlikely to improve the ranking much. In"),
+        (6, 10, "20 more answers may improve the ranking slightly. In"),
+        (4, 10, "20 more answers may improve the ranking slightly. In"),
+        (3, 10, "The best features are still changing: keep answering. In"),
+        (2, 3, "20 more answers may improve the ranking slightly. In"),
+        (1, 1, "20 more answers are unlikely to improve the ranking much. In"),
+        (0, 1, "The best features are still changing: keep answering. In"),
     ],
 )
 def test_it_depends_on_how_many_features_stayed(n_kept, n_best, begin):
     assert advice(n_kept, n_best, is_trusted=True).startswith(begin)
 
 
-def test_nothing_is_said_without_an_earlier_list():
+def test_no_advice_without_an_earlier_ranking():
     assert advice(None, 10, is_trusted=True) == ""
 
 
-def test_a_list_that_may_be_chance_still_needs_answers():
+def test_an_unvalidated_ranking_still_needs_answers():
     said = advice(10, 10, is_trusted=False)
     assert said.startswith(
-        "20 more answers would probably improve the features little, but help to"
+        "20 more answers are unlikely to improve the ranking much, but would help to validate it."
     )
     assert advice(0, 10, is_trusted=False) == advice(0, 10, is_trusted=True)
 
@@ -49,6 +49,9 @@ def test_its_numbers_are_those_of_the_table():
         assert int(row[3].split()[0]) == state.gained
         assert int(row[5].split()[0]) == state.lost
         said = advice(int(10 * state.least), 10, is_trusted=True)
-        assert f" in {state.gained} of 100 runs and lost more than one in {state.lost}." in said
+        assert (
+            f" in {state.gained} of 100 runs and lowered it by more than one in {state.lost}."
+            in said
+        )
     assert f"{N_SETS} data sets" in page
     assert f"{MOST_ANSWERS} answers" in page

@@ -1,6 +1,6 @@
-"""Killed between any two steps of storing and exporting, and again at the next start.
+"""Kill the process between any two steps of storing and exporting, and again after a restart.
 
-The processes that are killed are forked by a script of their own, which has no threads.
+A separate script without threads forks the processes to be killed.
 """
 
 import os
@@ -38,7 +38,7 @@ def opened(out):
 
 
 def work(out, die_at, confirmed):
-    """Store answers and export, and die at some step; write a byte for each confirmed answer."""
+    """Store and export answers, and die at a given step; write a byte per confirmed answer."""
     steps = count(1)
 
     def step(*_):
@@ -60,7 +60,7 @@ def work(out, die_at, confirmed):
 
 
 def killed(out, die_at):
-    """Return how many answers were confirmed, and whether the process came to its end."""
+    """Return the number of confirmed answers, and whether the process finished."""
     reading, writing = os.pipe()
     if (process := os.fork()) == 0:
         work(out, die_at, writing)
@@ -74,7 +74,7 @@ def killed(out, die_at):
 
 
 def check(out, confirmed):
-    """Every confirmed answer is there, in its order; a clean end leaves the two files only."""
+    """Check that all confirmed answers are stored in order, and that only two files remain."""
     file, queries = opened(out)
     expected = PairQueries(X, random_state=0)
     for _ in queries.history:
@@ -93,7 +93,7 @@ def check(out, confirmed):
 
 
 def kill_everywhere(twice):
-    """Kill at each step; `twice` at some steps of the start after that, too."""
+    """Kill the process at each step; with `twice`, also at some steps of the next start."""
     n_kills = 0
     for first in count(1):
         for second in count(1 + first % STRIDE, STRIDE) if twice else [0]:
@@ -112,7 +112,7 @@ def kill_everywhere(twice):
     return None
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that can be killed")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="requires os.fork")
 @pytest.mark.parametrize("how", ["once", pytest.param("twice", marks=pytest.mark.slow)])
 def test_killed_at_every_step(how):
     command = [sys.executable, "-m", "tests.labelling.test_answer_kills", how]

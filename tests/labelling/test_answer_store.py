@@ -1,4 +1,4 @@
-"""Answers on disk: stored whole, resumed, and never over what somebody else wrote."""
+"""Answers on disk are complete, can be resumed and never overwrite other programs' files."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def answered(n_answers, queries=None, **options):
 
 
 def saved(out, *steps):
-    """Store the answers after each step, and end; return the last ones."""
+    """Store the answers after each step, close the file, and return the final queries."""
     file = AnswerFile(out)
     state = file.state()
     queries = answered(0) if state is None else PairQueries.from_state(X, state)
@@ -55,7 +55,7 @@ def more(n_answers):
 
 
 def stored(out):
-    """Return the queries that a file gives back."""
+    """Return the queries restored from a file."""
     return saved(out)
 
 
@@ -97,7 +97,7 @@ def test_every_change_is_stored(out):
         file.export(queries)
         assert Pairs.from_csv(out) == queries.pairs
         beside = out.parent / "copy.sqlite"
-        shutil.copy(answer_file_of(out), beside)  # it alone holds every answer
+        shutil.copy(answer_file_of(out), beside)  # it contains every answer by itself
         with sqlite3.connect(beside) as connection:
             found = connection.execute("SELECT given, a, b, answer FROM answer ORDER BY place")
             state = queries.state()
@@ -143,7 +143,7 @@ def test_ids_that_look_like_numbers_stay_text(out):
     [(np.arange(len(X)) + 0.5, "float"), ([f" s{i}" for i in range(len(X))], "would come back")],
     ids=["numbers", "spaces"],
 )
-def test_ids_that_csv_cannot_hold_are_refused(ids, problem):
+def test_ids_that_csv_cannot_store_are_refused(ids, problem):
     with pytest.raises(GuidedTypeError, match=problem):
         check_names(answered(0, sample_ids=ids))
 
@@ -157,29 +157,29 @@ def test_a_file_is_written_by_one_process_only(out):
     assert names_in(out.parent) == []
 
 
-def test_pairs_from_elsewhere_are_not_written_over(out):
+def test_pairs_from_another_source_are_not_overwritten(out):
     out.write_text("a,b,link\n0,1,must\n")
-    with pytest.raises(GuidedValueError, match="pairs from elsewhere"):
+    with pytest.raises(GuidedValueError, match="from another source"):
         AnswerFile(out)
     assert not answer_file_of(out).exists()
     assert out.read_text() == "a,b,link\n0,1,must\n"
 
 
-def test_a_csv_file_that_was_edited_is_not_written_over(out):
+def test_an_edited_csv_file_is_not_overwritten(out):
     saved(out, more(3))
     edited = out.read_text() + "8,9,must\n"
     out.write_text(edited)
-    with pytest.raises(GuidedValueError, match=r"changed by something else.*move"):
+    with pytest.raises(GuidedValueError, match=r"changed by another program.*move"):
         AnswerFile(out)
     assert out.read_text() == edited
 
 
-def test_a_csv_file_that_is_behind_or_gone_is_no_trouble(out):
+def test_an_outdated_or_missing_csv_file_is_rewritten(out):
     saved(out, more(3))
     file = AnswerFile(out)
     queries = PairQueries.from_state(X, file.state())
     file.store(answered(4, queries))
-    file._connection.close()  # as a killed process does
+    file._connection.close()  # as if the process was killed
     assert len(Pairs.from_csv(out).must) < queries.pairs.n_must
     assert stored(out).history == queries.history
     assert Pairs.from_csv(out) == queries.pairs
@@ -190,13 +190,13 @@ def test_a_csv_file_that_is_behind_or_gone_is_no_trouble(out):
 def test_other_files_are_refused(out):
     path = answer_file_of(out)
     path.write_text("something else, and long enough to look like a file of a data base" * 20)
-    with pytest.raises(GuidedValueError, match="not a file of answers"):
+    with pytest.raises(GuidedValueError, match="not an answer file"):
         AnswerFile(out)
     path.unlink()
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE other (a)")
     connection.close()
-    with pytest.raises(GuidedValueError, match="not a file of answers"):
+    with pytest.raises(GuidedValueError, match="not an answer file"):
         AnswerFile(out)
 
 
@@ -209,10 +209,10 @@ def test_a_file_of_another_version_is_refused(out):
     connection.close()
     with pytest.raises(GuidedValueError, match="another version"):
         AnswerFile(out)
-    assert answer_file_of(out).exists(), "it is not ours to take away"
+    assert answer_file_of(out).exists(), "it must not be deleted"
 
 
-def test_a_folder_that_is_not_there(tmp_path):
+def test_a_missing_folder_is_refused(tmp_path):
     with pytest.raises(OSError, match="cannot be opened"):
         AnswerFile(tmp_path / "absent" / "pairs.csv")
 
@@ -222,19 +222,19 @@ def test_a_full_disk_refuses_the_answer_and_keeps_the_others(out):
     queries = answered(3)
     file.store(queries)
     answered(1, queries)
-    with files_of_at_most(2000), pytest.raises(NotStoredError, match="Earlier answers are still"):
+    with files_of_at_most(2000), pytest.raises(NotStoredError, match="Earlier answers are safe"):
         file.store(queries)
     file._connection.close()
     assert stored(out).history == answered(3).history
     file = AnswerFile(out)
     file.state()
-    file.store(queries)  # there is space again
+    file.store(queries)  # disk space is available again
     file.close(queries)
     assert stored(out).history == queries.history
 
 
-def test_a_full_disk_keeps_the_old_csv_file_and_says_so_at_the_end(out):
-    # All pairs of long names need more room than SQLite's log of the last answer.
+def test_a_full_disk_keeps_the_old_csv_file_and_is_reported_at_the_end(out):
+    # With long names, all pairs need more space than SQLite's log of the last answer.
     ids = [f"{'s' * 300}{i}" for i in range(len(X))]
     file = AnswerFile(out)
     queries = answered(60, sample_ids=ids)
@@ -254,12 +254,12 @@ def test_a_full_disk_keeps_the_old_csv_file_and_says_so_at_the_end(out):
     assert Pairs.from_csv(out) == queries.pairs
 
 
-def test_not_stored_is_an_error_of_the_system():
+def test_not_stored_is_an_os_error():
     assert issubclass(NotStoredError, OSError)
 
 
 @pytest.mark.parametrize("n_statements", range(len(TABLES) + 1))
-def test_a_file_that_was_being_made_counts_as_new(out, n_statements):
+def test_a_partly_created_file_counts_as_new(out, n_statements):
     path = answer_file_of(out)
     path.touch()
     with sqlite3.connect(path) as connection:
@@ -280,7 +280,7 @@ def test_without_an_answer_nothing_is_kept(out):
     file = AnswerFile(out)
     queries = answered(0, pairs=Pairs([], [(0, 1)]))
     assert file.close(queries) == ""
-    assert names_in(out.parent) == [], "the same pairs are given the next time"
+    assert names_in(out.parent) == [], "the same pairs are imported at the next start"
     saved(out, more(1), PairQueries.undo)
     assert names_in(out.parent) == BOTH
     AnswerFile(out).discard()
@@ -310,11 +310,11 @@ OLD_TABLES = (
 
 
 @pytest.mark.parametrize("has_drawn", [True, False], ids=["some drawn", "none drawn"])
-def test_a_file_of_format_1_goes_on(out, has_drawn):
+def test_a_file_of_format_1_is_resumed(out, has_drawn):
     queries = answered(6, pairs=Pairs([(0, 1)] if y[0] == y[1] else [], []))
     state = queries.state()
     rest = {name: state[name] for name in state.keys() - {"given", "answers", "names"}}
-    if not has_drawn:  # as before there were any
+    if not has_drawn:  # as in files from before random questions
         del rest["adaptive"]
     connection = sqlite3.connect(answer_file_of(out))
     connection.execute("PRAGMA journal_mode = WAL")
@@ -344,18 +344,18 @@ def test_a_file_of_format_1_goes_on(out, has_drawn):
 
 
 def test_answers_survive_a_loss_of_power(out):
-    """SQLite waits for the disk at every commit only if it is told to (FULL is 2)."""
+    """SQLite syncs to disk at every commit only with synchronous = FULL, which is 2."""
     file = AnswerFile(out)
     assert file._connection.execute("PRAGMA synchronous").fetchone() == (2,)
     file.discard()
 
 
-# -- changed by something else while it is open ----------------------------------------
+# -- changed by another program while open ----------------------------------------------
 
 
 @pytest.fixture(params=["in a pause", "between answers"])
 def opened(out, request):
-    """Return a file with at least five answers, of which the CSV file has five, and the answers."""
+    """Return an open file with five or more answers, five of them exported, and the queries."""
     file = AnswerFile(out)
     queries = answered(5)
     file.store(queries)
@@ -391,7 +391,7 @@ def target(request, out):
     return out.with_name(request.param)
 
 
-def test_what_is_moved_away_and_back(opened, target, out):
+def test_a_file_is_moved_away_and_back(opened, target, out):
     away = out.with_name("away")
     target.rename(away)
     answer_refused(*opened, f"{target.name} was moved or deleted")
@@ -407,9 +407,9 @@ def test_what_is_moved_away_and_back(opened, target, out):
     ended(*opened, out)
 
 
-def test_what_is_deleted_is_written_anew_once_the_person_knows(opened, target, out):
+def test_a_deleted_file_is_rewritten_after_a_message(opened, target, out):
     target.unlink()
-    answer_refused(*opened, "the next answer writes it anew")
+    answer_refused(*opened, "the next answer creates it again")
     answer_taken(*opened)
     answer_taken(*opened)
     ended(*opened, out)
@@ -422,7 +422,7 @@ def test_both_are_deleted_with_their_folder(opened, out):
     ended(*opened, out)
 
 
-def test_what_was_touched_or_saved_as_it_was_is_still_ours(opened, target, out):
+def test_a_touched_or_unchanged_file_is_still_ours(opened, target, out):
     os.utime(target, ns=(1, 1))
     answer_taken(*opened)
     if target == out:
@@ -432,14 +432,14 @@ def test_what_was_touched_or_saved_as_it_was_is_still_ours(opened, target, out):
 
 
 @pytest.mark.parametrize("way", ["written over", "replaced"])
-def test_what_was_changed_refuses_answers_until_it_is_moved_away(opened, target, out, way):
+def test_a_changed_file_refuses_answers_until_it_is_moved_away(opened, target, out, way):
     file, queries = opened
     other = b"something else" * 300
     if way == "replaced":
         target.unlink()
     target.write_bytes(other)
     for _ in range(2):
-        answer_refused(file, queries, f"{target.name} was changed by something else")
+        answer_refused(file, queries, f"{target.name} was changed by another program")
     file.export(queries)
     assert target.read_bytes() == other
     target.rename(out.with_name("other"))
@@ -450,47 +450,47 @@ def test_what_was_changed_refuses_answers_until_it_is_moved_away(opened, target,
     assert stored(out).history == queries.history
 
 
-def test_what_was_changed_can_be_put_back(opened, target, out):
+def test_a_changed_file_can_be_restored(opened, target, out):
     before = target.read_bytes()
     target.write_bytes(b"something else")
-    answer_refused(*opened, "changed by something else")
+    answer_refused(*opened, "changed by another program")
     target.write_bytes(before)
     answer_taken(*opened)
     ended(*opened, out)
 
 
-def test_at_the_end_what_is_gone_is_written_anew(opened, target, out):
+def test_a_missing_file_is_rewritten_at_the_end(opened, target, out):
     file, queries = opened
     target.unlink()
     said = file.close(queries)
-    assert ("written anew" in said) == (target != out)
+    assert ("rewritten" in said) == (target != out)
     assert names_in(out.parent) == BOTH
     assert Pairs.from_csv(out) == queries.pairs
     assert stored(out).history == queries.history
 
 
-def test_at_the_end_the_folder_is_gone(opened, out):
+def test_a_missing_folder_is_created_again_at_the_end(opened, out):
     file, queries = opened
     shutil.rmtree(out.parent)
-    assert "written anew" in file.close(queries)
+    assert "rewritten" in file.close(queries)
     assert stored(out).history == queries.history
 
 
-def test_at_the_end_a_csv_file_that_was_changed_stays(opened, out):
+def test_a_changed_csv_file_is_kept_at_the_end(opened, out):
     file, queries = opened
     out.write_text("mine")
     said = file.close(queries)
-    assert "pairs.csv was changed by something else, and is not written over" in said
+    assert "pairs.csv was changed by another program and has not been overwritten" in said
     assert "All answers are in" in said
     assert out.read_text() == "mine"
-    with pytest.raises(GuidedValueError, match="differ"):
+    with pytest.raises(GuidedValueError, match="no longer matches"):
         AnswerFile(out)
     out.unlink()
     assert stored(out).history == queries.history
 
 
 @pytest.mark.parametrize("way", ["written over", "replaced", "copied"])
-def test_at_the_end_answers_that_were_changed_stay_and_ours_are_beside_them(opened, out, way):
+def test_a_changed_answer_file_is_kept_and_ours_gets_another_name(opened, out, way):
     file, queries = opened
     path = answer_file_of(out)
     if way == "copied":  # from another labelling
@@ -530,7 +530,7 @@ def test_the_log_is_deleted(opened, out):
     ended(*opened, out)
 
 
-def test_what_is_moved_away_has_all_answers_once_the_others_go_on(opened, out):
+def test_a_moved_answer_file_is_completed(opened, out):
     file, queries = opened
     away = out.with_name("away.linkselect.sqlite")
     answer_file_of(out).rename(away)
@@ -547,12 +547,12 @@ def test_a_new_file_that_is_replaced_before_the_first_answer(out):
     path = answer_file_of(out)
     path.unlink()
     path.write_text("something else")
-    answer_refused(file, queries, "changed by something else")
+    answer_refused(file, queries, "changed by another program")
     assert file.close(queries) == ""
     assert path.read_text() == "something else"
 
 
-def test_a_folder_that_cannot_be_made_is_said(opened, out):
+def test_a_folder_that_cannot_be_created_is_reported(opened, out):
     file, queries = opened
     shutil.rmtree(out.parent)
     out.parent.write_text("a file where the folder was")

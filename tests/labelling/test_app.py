@@ -1,4 +1,4 @@
-"""Pages and forms: what a page shows, what a form does, and what is refused."""
+"""Content of pages, effects of forms, and refused requests."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ IMAGE = '"><img src=x onerror="document.title = \'broken\'">'
 
 
 class Browser:
-    """Reads pages and sends forms of one labelling, without the guard and the network."""
+    """A client of a labelling session, without access control and network."""
 
     def __init__(self, labelling):
         self.labelling = labelling
@@ -85,23 +85,23 @@ def test_back_asks_again(browser):
     assert browser.send("/undo", x="").headers["location"] == "./?note=nothing"
 
 
-def test_back_says_what_it_does(opened):
+def test_back_describes_its_effect(opened):
     browser = opened(pairs=Pairs(must=[(0, 1)]))
     browser.send("/answer", a=2, b=3, answer="unsure")
     browser.send("/change", a=0, b=1, answer="different")
     assert browser.send("/undo", x="").headers["location"] == "./?note=undone-given"
-    assert "again as it was" in browser.page("/?note=undone-given")
+    assert "imported pair is restored" in browser.page("/?note=undone-given")
     assert browser.labelling.queries.pairs == Pairs(must=[(0, 1)])
     assert browser.send("/undo", x="").headers["location"] == "./?note=undone-only"
-    assert "does not come next" in browser.page("/?note=undone-only")
+    assert "Another question comes first" in browser.page("/?note=undone-only")
 
 
-def test_a_contradiction_shows_the_chain_and_three_ways_out(browser):
+def test_a_contradiction_shows_the_chain_and_can_be_resolved(browser):
     a, b, c = np.flatnonzero(y == 0)[:3].tolist()
     browser.send("/answer", a=a, b=b, answer="alike")
     browser.send("/answer", a=b, b=c, answer="alike")
     page = browser.send("/answer", a=a, b=c, answer="different").text
-    assert "Nothing was saved yet" in page
+    assert "Nothing has been saved yet" in page
     text = re.sub(r"<[^>]*>", "", page)
     assert f"{a} = {b} = {c}" in text
     assert len(browser.labelling.queries.history) == 2
@@ -159,7 +159,7 @@ def test_answers_can_be_changed_and_removed(browser):
     ],
     ids=str,
 )
-def test_forms_that_no_page_sends_are_refused(browser, path, form):
+def test_invalid_forms_are_refused(browser, path, form):
     response = browser.send(path, **{name: value[:5000] for name, value in form.items()})
     assert response.status_code == 400
     assert response.content == b""
@@ -242,7 +242,7 @@ def test_names_and_texts_are_text(opened, kind):
     assert "&lt;script&gt;" in pages[0]
 
 
-def test_notes_are_only_ours(browser):
+def test_only_known_notes_are_shown(browser):
     assert "broken" not in browser.page(f"/?note={HTML}&hints={HTML}&values={IMAGE}")
 
 
@@ -260,17 +260,17 @@ def ranked_now(browser):
 
 
 def in_order_of_difference(page):
-    """Return the features in the order of how much the two samples of a page differ."""
+    """Return the features sorted by the difference between the two samples of a page."""
     a, b = asked(page)
     apart = np.abs(X[a] - X[b]) / np.std(X, axis=0)
     return [f"feature {i}" for i in np.argsort(-apart)]
 
 
-def test_values_hide_what_counts_until_ten_answers(browser):
+def test_tables_hide_the_best_features_for_ten_answers(browser):
     browser.answer(9)
     page = browser.page()
     assert best_shown(page) == []
-    assert "Hidden until there are 10 answers" in page
+    assert "Hidden for the first 10 answers" in page
     assert best_shown(browser.page("/?hints=on")) == ranked_now(browser)[:3]
     browser.answer(1)
     assert best_shown(browser.page()) == ranked_now(browser)[:3]
@@ -278,7 +278,7 @@ def test_values_hide_what_counts_until_ten_answers(browser):
 
 
 @pytest.mark.parametrize("hints", ["", "on", "off"])
-def test_the_order_of_values_tells_nothing_about_the_ranking(browser, hints):
+def test_the_order_of_values_does_not_reveal_the_ranking(browser, hints):
     browser.answer(10)
     page = browser.page(f"/?hints={hints}")
     assert features_shown(page) == in_order_of_difference(page)
@@ -296,7 +296,7 @@ def test_each_of_the_best_shows_what_it_adds(opened):
     assert np.array(before, dtype=float) == pytest.approx([0, *(100 * path[:-1])], abs=0.05)
     added = re.findall(r'class="fill" x=".*?" width="(.*?)"', page)
     assert np.array(added, dtype=float) == pytest.approx(np.diff(100 * path, prepend=0), abs=0.05)
-    assert "LinkSelector, from 6 answers." in page
+    assert "Ranked by LinkSelector from 6 answers." in page
 
 
 def test_different_pairs_alone_show_no_ranking(opened):
@@ -304,7 +304,7 @@ def test_different_pairs_alone_show_no_ranking(opened):
     a, b = np.flatnonzero(y == 0)[0], np.flatnonzero(y == 1)[0]
     browser.send("/answer", a=a, b=b, answer="different")
     for page in (browser.page(), browser.page("/finish")):
-        assert "ifferent pairs alone do not rank features." in page
+        assert "ifferent pairs alone cannot rank features." in page
     browser.answer(6)
     assert best_shown(browser.page())
     for _ in range(6):
@@ -314,7 +314,7 @@ def test_different_pairs_alone_show_no_ranking(opened):
     assert 'class="mark"' not in page
 
 
-def test_images_and_curves_show_what_counts_at_once(opened):
+def test_images_and_curves_show_the_best_features_at_once(opened):
     browser = opened(curve=True)
     assert 'class="mark"' not in browser.page()
     browser.answer(6)
@@ -325,7 +325,7 @@ def test_images_and_curves_show_what_counts_at_once(opened):
 
 
 def further(page):
-    """Return what leads to other features: its address and its text."""
+    """Return the addresses and texts of links to other features."""
     return re.findall(r'<a href="([^"]*)" data-swap>([^<]*[Ff]eatures?[^<]*)</a>', page)
 
 
@@ -335,9 +335,9 @@ def test_values_differ_in_standard_deviations(browser):
     said = re.findall(r'class="apart"><span>(.*?)</span>', page)
     apart = np.sort(np.abs(X[a] - X[b]) / np.std(X, axis=0))[::-1]
     assert said == [f"{one:.1f} sd" if one >= 0.05 else "&lt;0.1 sd" for one in apart]
-    assert further(page) == [], "all nine are there"
+    assert further(page) == [], "all nine are shown"
     assert page.count('class="first"') == page.count('class="second"') == 1 + 9
-    assert "style=" not in page, "which the policy would not allow"
+    assert "style=" not in page, "the content policy forbids inline styles"
 
 
 def test_many_values_are_shown_on_request():
@@ -354,7 +354,7 @@ def test_many_values_are_shown_on_request():
     labelling.close()
 
 
-def test_very_many_values_come_some_at_a_time():
+def test_very_many_values_are_shown_in_pages():
     wide = np.random.default_rng(0).normal(size=(20, 450))
     labelling = begun(X=wide)
     browser = Browser(labelling)
@@ -368,19 +368,19 @@ def test_very_many_values_come_some_at_a_time():
     assert list(map(len, shown)) == [200, 200, 50]
     assert len({name for part in shown for name in part}) == 450
     assert "401 to 450 of 450 features" in page
-    assert ("./?values=all&amp;start=200", "Features before") in further(page)
+    assert ("./?values=all&amp;start=200", "Previous features") in further(page)
     for odd in ("-200", "x", "9" * 30, "201"):
         assert len(features_shown(browser.page(f"/?values=all&start={odd}"))) in (200, 50)
     labelling.close()
 
 
-def test_the_spread_of_many_samples_is_said_to_be_that_of_some():
+def test_a_subsample_for_standard_deviations_is_reported():
     labelling = begun(X=np.random.default_rng(0).normal(size=(4500, 3)))
     assert "standard deviations (sd) of 1,500 samples." in Browser(labelling).page()
     labelling.close()
 
 
-def test_a_curve_that_is_broken_or_not_there_is_said(opened, tmp_path):
+def test_an_unreadable_or_missing_curve_is_reported(opened, tmp_path):
     (tmp_path / "0.csv").write_text("0,1\n2,5\n")
     (tmp_path / "1.csv").write_text(f"1\n2\n{HTML}\n")
     browser = opened(curves=curves_in_folder(tmp_path, range(len(X))))
@@ -399,15 +399,15 @@ def test_the_end_of_the_questions():
     browser = Browser(labelling)
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page()
-    assert "Nothing is left to ask" in page
-    assert "No pair is alike, so features cannot be ranked" in page
-    assert "Not enough yet" in browser.page("/finish")
+    assert "No questions left" in page
+    assert "No pair is alike, so the features cannot be ranked" in page
+    assert "Not enough answers yet" in browser.page("/finish")
     browser.send("/change", a=0, b=1, answer="alike")
-    assert "Finish and see the result" in browser.page()
+    assert "Finish and show the result" in browser.page()
     labelling.close()
 
 
-def test_a_full_disk_is_said_on_the_page(opened, tmp_path, monkeypatch):
+def test_a_full_disk_is_reported_on_the_page(opened, tmp_path, monkeypatch):
     from linkselect.labelling._answer_store import NotStoredError
 
     browser = opened(out=tmp_path / "pairs.csv")
@@ -425,17 +425,17 @@ def test_a_full_disk_is_said_on_the_page(opened, tmp_path, monkeypatch):
     assert len(browser.labelling.queries.history) == 2
 
 
-def test_a_pair_can_be_looked_at_again(browser):
+def test_a_pair_can_be_reviewed(browser):
     browser.answer(3)
     a, b = browser.labelling._rows(browser.labelling.queries.history[1].pair)
     assert f'href="pair?a={a}&amp;b={b}"' in browser.page("/answers")
     page = browser.page(f"/pair?a={a}&b={b}")
     said = browser.labelling.queries.history[1].answer
-    assert f"You said <strong>{said}</strong>" in page
+    assert f"Answer: <strong>{said}</strong>" in page
     assert page.count('aria-pressed="true"') == 1
     assert len(features_shown(page)) == 9
     a, b = browser.labelling.question()
-    assert "There is no answer" in browser.page(f"/pair?a={a}&b={b}")
+    assert "This pair has not been answered yet" in browser.page(f"/pair?a={a}&b={b}")
     for query in ("", "?a=0&b=0", "?a=0&b=60", "?a=x&b=1"):
         assert browser.call("GET", f"/pair{query}").status_code == 404
 
@@ -452,7 +452,7 @@ def test_kinds_of_samples():
     assert ShownSamples(X, ids, names, texts=["t"] * 60, pictures={}).kind == "picture"
 
 
-def test_every_answer_can_be_changed_also_on_later_pages(opened, monkeypatch):
+def test_answers_on_later_pages_can_be_changed(opened, monkeypatch):
     monkeypatch.setattr(module, "ANSWERS_SHOWN", 4)
     browser = opened()
     a, *others = np.flatnonzero(y == 0)[:11].tolist()
@@ -463,7 +463,7 @@ def test_every_answer_can_be_changed_also_on_later_pages(opened, monkeypatch):
     while path:
         page = browser.page("/" + path)
         listed += re.findall(r'href="pair\?a=(\d+)&amp;b=(\d+)"', page)
-        path = (re.findall(r'href="([^"]*)" data-swap>Next lines', page) or [None])[0]
+        path = (re.findall(r'href="([^"]*)" data-swap>Next answers', page) or [None])[0]
     assert [int(b) for _, b in listed] == others[::-1]
     assert "9 to 10 of 10" in page
     assert "answers?start=4" in page
@@ -474,22 +474,22 @@ def test_every_answer_can_be_changed_also_on_later_pages(opened, monkeypatch):
         assert "1 to 4 of 10" in browser.page(f"/answers?start={odd}")
 
 
-def test_a_second_contradiction_says_what_was_saved(browser):
+def test_a_second_contradiction_reports_the_saved_change(browser):
     a, b, c, d = np.flatnonzero(y == 0)[:4].tolist()
     for one, other in ((a, b), (b, c), (a, d), (d, c)):
         browser.send("/answer", a=one, b=other, answer="alike")
     form = {"a": a, "b": c, "answer": "different"}
     first = browser.send("/answer", **form).text
-    assert "Nothing was saved yet" in first
+    assert "Nothing has been saved yet" in first
     earlier = {"earlier_a": a, "earlier_b": b, "earlier": "unsure"}
     text = re.sub(r"<[^>]*>", "", browser.send("/resolve", **form, **earlier).text)
-    assert f"The answer for {a} and {b} is now unsure; this one was not saved yet." in text
+    assert f"The answer for {a} and {b} was changed to unsure; this one has not been" in text
     assert browser.labelling.queries.counts == {"alike": 3, "different": 0, "unsure": 1}
     again = {"earlier_a": a, "earlier_b": d, "earlier": "unsure"}
     assert browser.send("/resolve", **form, **again).headers["location"] == "./?note=different"
 
 
-def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
+def test_a_sample_without_a_picture_has_no_thumbnail(opened, tmp_path):
     browser = opened(pictures={0: tmp_path / "0.png"})
     browser.send("/answer", a=0, b=1, answer="unsure")
     page = browser.page("/answers")
@@ -497,7 +497,7 @@ def test_no_picture_is_drawn_of_a_sample_without_one(opened, tmp_path):
     assert "small/1" not in page
 
 
-def test_a_link_that_takes_the_place_of_a_picture_leads_nowhere(opened, tmp_path):
+def test_a_picture_replaced_by_a_link_is_not_sent(opened, tmp_path):
     (tmp_path / "secret.png").write_bytes(b"\x89PNG secret")
     (tmp_path / "0.png").write_bytes(b"\x89PNG own")
     browser = opened(pictures={0: (tmp_path / "0.png").resolve()})
@@ -509,21 +509,21 @@ def test_a_link_that_takes_the_place_of_a_picture_leads_nowhere(opened, tmp_path
         assert browser.call("GET", path).status_code == 404
 
 
-def test_what_was_taken_back_leaves_no_result(browser):
+def test_undone_answers_leave_no_result(browser):
     a, b = (int(row) for row in np.flatnonzero(y == 0)[:2])
     browser.send("/answer", a=a, b=b, answer="alike")
     assert "Group 1" in browser.page("/finish")
     browser.send("/undo", hints="on")
     page = browser.page("/finish")
-    assert "Not enough yet" in page
+    assert "Not enough answers yet" in page
     assert "The best features" not in page
 
 
 @pytest.mark.filterwarnings("ignore::linkselect._messages.ConstantFeaturesWarning")
-def test_features_that_are_all_constant_end_in_a_sentence(opened):
+def test_constant_features_are_explained(opened):
     browser = opened(X=np.ones((6, 3)))
     browser.send("/answer", a=0, b=1, answer="alike")
     page = browser.page("/finish")
     assert "Group 1" in page
-    assert "All features have the same value in every sample" in page
-    assert "The features are being ranked" not in page
+    assert "All features are constant" in page
+    assert "Ranking the features" not in page

@@ -1,4 +1,4 @@
-"""Rankings in the background, always by the newest answers."""
+"""Rankings in the background, always from the latest answers."""
 
 import os
 import re
@@ -21,7 +21,7 @@ from linkselect.labelling._background import Background, Links, Task
 from tests.helpers.labellings import begun, grouped, page_of
 
 X, y = grouped()
-# The other process leaves the processor to whoever else wants it.
+# The background process has a low priority, so allow it much time.
 SECONDS = 300
 
 
@@ -39,13 +39,13 @@ def answer_some(labelling, n_answers):
 
 
 def process_of(background):
-    """Return the number of the other process, which must be idle or not there yet."""
+    """Return the id of the background process, which must be idle or not yet started."""
     return background._pool.submit(os.getpid).result(timeout=SECONDS)
 
 
 @contextmanager
 def held(background):
-    """Hold up the other process, so that what is asked of it is not there yet."""
+    """Pause the background process, so that requested results are not ready."""
     process = process_of(background)
     os.kill(process, signal.SIGSTOP)
     yield
@@ -55,11 +55,11 @@ def held(background):
 def wait_for(condition):
     end = time.monotonic() + SECONDS
     while not condition():
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.05)
 
 
-def test_answers_are_checked_on_pairs_that_were_not_chosen_by_the_samples(tmp_path):
+def test_answers_are_validated_on_random_pairs(tmp_path):
     rows = [np.flatnonzero(y == group).tolist() for group in range(3)]
     must = [(group[i], group[i + 1]) for group in rows for i in (0, 2, 4)]
     cannot = [(rows[i % 3][6 + i], rows[(i + 1) % 3][6 + i]) for i in range(9)]
@@ -73,7 +73,7 @@ def test_answers_are_checked_on_pairs_that_were_not_chosen_by_the_samples(tmp_pa
     labelling.close()
 
 
-def test_it_follows_the_answers_and_checks_every_tenth(labelling):
+def test_rankings_follow_the_answers_with_a_check_after_every_tenth(labelling):
     background = labelling.background
     answer_some(labelling, 20)
     wait_for(lambda: not background.busy)
@@ -89,12 +89,12 @@ def test_it_follows_the_answers_and_checks_every_tenth(labelling):
     assert checked["n_answers"] == 20
     assert 0 <= checked["n_kept"] <= checked["n_best"] == 3
     assert checked["estimate"] is None
-    assert "it takes 5 randomly drawn must-links" in checked["reason"]
+    assert "at least 5 independent randomly drawn must-links" in checked["reason"]
     answer_some(labelling, 1)
     wait_for(lambda: background.found.n_answers == 21)
-    assert background.found.checked["n_answers"] == 20, "the last check stays"
+    assert background.found.checked["n_answers"] == 20, "the last check is kept"
 
-    # What ends the other process does not end the page.
+    # The page survives if the background process is killed.
     os.kill(process_of(background), signal.SIGKILL)
     answer_some(labelling, 1)
     wait_for(lambda: not background.busy)
@@ -103,7 +103,7 @@ def test_it_follows_the_answers_and_checks_every_tenth(labelling):
     assert background.found.trouble is None
 
 
-def test_a_process_that_is_killed_at_work_is_trouble_that_ends_with_the_next(labelling):
+def test_a_killed_process_is_reported_until_the_next_ranking(labelling):
     background = labelling.background
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
@@ -114,14 +114,14 @@ def test_a_process_that_is_killed_at_work_is_trouble_that_ends_with_the_next(lab
     os.kill(process, signal.SIGKILL)
     wait_for(lambda: not background.busy)
     assert "is there enough memory?" in background.found.trouble
-    assert "failed: the computation ended early" in page_of(labelling, "/insight")
+    assert "failed: the computation stopped unexpectedly" in page_of(labelling, "/insight")
     answer_some(labelling, 1)
     wait_for(lambda: background.found.n_answers == 8)
     assert background.found.trouble is None
 
 
 @pytest.mark.parametrize("at_work", [False, True])
-def test_closing_ends_the_process_and_clears_away(labelling, at_work):
+def test_closing_ends_the_process_and_deletes_its_files(labelling, at_work):
     background = labelling.background
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
@@ -138,20 +138,20 @@ def test_closing_ends_the_process_and_clears_away(labelling, at_work):
 
 
 def _folder_of_samples():
-    """Return, in the other process, the folder of the file that it maps."""
+    """Return the folder of the memory-mapped file; runs in the background process."""
     maps = Path("/proc/self/maps").read_text()
     return Path(re.search(r"(/\S*/linkselect-\S+)/samples", maps)[1])
 
 
 def is_running(process):
     try:
-        # What ended but was not waited for by its new parent is a zombie.
+        # A zombie has ended, but its new parent has not waited for it.
         return " Z " not in Path(f"/proc/{process}/stat").read_text()
     except FileNotFoundError:
         return False
 
 
-def test_a_must_link_is_enough_and_nothing_is_asked_for_without():
+def test_a_ranking_requires_a_must_link():
     background = Background(X, {}, 3)
     background.rank(1, Links([], [(0, 1)]), None)
     assert not background.busy
@@ -161,12 +161,12 @@ def test_a_must_link_is_enough_and_nothing_is_asked_for_without():
     background.close()
 
 
-def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labelling):
+def test_a_report_uses_the_current_answers(labelling):
     background = labelling.background
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
     with held(background):
-        assert "is being made" in page_of(labelling, "/finish")
+        assert "Preparing the report" in page_of(labelling, "/finish")
     first = labelling.ask_for_report()
     wait_for(lambda: labelling.found()[0].report_key == first)
     assert ">Open the report<" in page_of(labelling, "/finish")
@@ -175,7 +175,7 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
     rows = labelling._rows(labelling.queries.history[-1].pair)
     labelling.change(rows, "unsure")
     second = labelling.ask_for_report()
-    assert second != first, "as many answers, but not the same"
+    assert second != first, "the same number of answers, but other ones"
     wait_for(lambda: labelling.found()[0].report_key == second)
     assert labelling.found()[0].report != page
     labelling.undo()
@@ -186,11 +186,11 @@ def test_a_report_is_of_the_answers_as_they_are_and_has_its_own_trouble(labellin
     with held(background):
         key = labelling.ask_for_report()
         assert key not in (first, second)
-        assert "is being made" in page_of(labelling, "/finish")
+        assert "Preparing the report" in page_of(labelling, "/finish")
     wait_for(lambda: labelling.found()[0].report_key == key)
 
 
-def test_a_report_that_failed_says_so_and_is_tried_again(tmp_path):
+def test_a_failed_report_is_reported_and_can_be_repeated(tmp_path):
     labelling = begun(tmp_path / "p.csv", background=True, preparation=Unwritable())
     background = labelling.background
     answer_some(labelling, 6)
@@ -200,24 +200,24 @@ def test_a_report_that_failed_says_so_and_is_tried_again(tmp_path):
     assert "The report failed" in page_of(labelling, "/finish")
     assert "ValueError: no text" in page_of(labelling, "/finish")
     with held(background):
-        assert "is being made" in page_of(labelling, "/finish?again=yes")
+        assert "Preparing the report" in page_of(labelling, "/finish?again=yes")
     wait_for(lambda: not background.busy)
-    assert background.found.trouble is None, "a ranking's is its own"
+    assert background.found.trouble is None, "errors of reports and rankings are separate"
     labelling.close()
 
 
 class Unwritable:
-    """What cannot be written as text."""
+    """An object that cannot be converted to text."""
 
     def __str__(self):
         raise ValueError("no text")
 
 
-def test_a_report_comes_first_and_what_it_overtook_comes_then(labelling):
+def test_a_report_comes_first_and_interrupted_tasks_follow(labelling):
     background = labelling.background
     answer_some(labelling, 9)
     wait_for(lambda: not background.busy)
-    # Held up for good: a report that is wanted first ends it.
+    # Paused for good: requesting a report terminates it.
     os.kill(process_of(background), signal.SIGSTOP)
     answer_some(labelling, 1)
     wait_for(lambda: background._running is not None)
@@ -271,7 +271,7 @@ def test_the_report(tmp_path, kind, cannot):
     assert found["alarms"] == ()
     assert "LinkSelector selects" in page
     assert "the &lt;call&gt;" in page
-    # Must-links alone are compared with random pairs.
+    # Must-links alone are validated against random pairs.
     assert ("Cannot validate" in page) == bool(cannot)
     assert '"feature":["' in page
     assert "named by the table" in page
@@ -305,24 +305,24 @@ if sys.argv[1] == "killed":
 """
 
 
-def test_a_task_can_be_ended_just_after_it_was_handed_over(labelling, tmp_path):
+def test_a_task_can_be_cancelled_right_after_submission(labelling, tmp_path):
     background = labelling.background
     answer_some(labelling, 6)
     wait_for(lambda: not background.busy)
     manager = background._pool._executor_manager_thread
     before = background._pool.submit(time.sleep, 0.2)
-    before.add_done_callback(lambda _: time.sleep(0.5))  # holds up that thread
+    before.add_done_callback(lambda _: time.sleep(0.5))  # delays that thread
     wait_for(before.done)
     with background._changed:
         task = Task(_worker.rank, 6, (Links(MUST, CANNOT), 3))
         future = background._submitted(task, stored(tmp_path, X))
         background._end_process()
-    # An error in this thread would be a warning, and so fail the test.
+    # An error in this thread would raise a warning, which fails the test.
     manager.join(SECONDS)
     assert type(future.exception(SECONDS)).__name__ == "ShutdownExecutorError"
 
 
-@pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")
+@pytest.mark.skipif(not Path("/proc").exists(), reason="requires /proc")
 @pytest.mark.parametrize("how", ["ended", "killed"])
 def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path, how):
     script = tmp_path / "script.py"
@@ -359,7 +359,7 @@ def test_constant_features_are_not_among_the_best(tmp_path):
         assert len(found["path"]) == n_best
 
 
-def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling):
+def test_rankings_and_reports_receive_adaptive_pairs(labelling):
     answer_some(labelling, 6)
     adaptive = labelling.queries.pairs.adaptive  # rows, as there are no ids
     assert len(adaptive) == 5
@@ -367,7 +367,7 @@ def test_rankings_and_reports_know_which_pairs_are_adaptive(labelling):
     assert found == set(map(frozenset, adaptive))
 
 
-def test_checks_come_less_often_as_answers_grow():
+def test_checks_become_less_frequent():
     background = Background(X, {}, 3)
     wanted = []
     background._want = lambda work, about, *_: wanted.append((work, about))

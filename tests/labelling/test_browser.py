@@ -1,4 +1,4 @@
-"""The page in a real browser: from table to report, by keyboard, on a phone, by nobody else."""
+"""The page in a real browser: keyboard use, small screens, accessibility and security."""
 
 import json
 import os
@@ -16,11 +16,10 @@ from linkselect import Pairs, labelling
 from tests.helpers.browsers import BROWSERS, FLAGS
 from tests.helpers.labellings import begun, browser_program, client_of, grouped, served
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-# A browser is many processes that a busy machine may hold up at any moment: one failure is tried
-# again, and pytest says so.
+playwright = pytest.importorskip("playwright.sync_api", reason="requires playwright")
+# Browser processes may stall on a busy machine: repeat a failed test once; pytest reports this.
 pytestmark = pytest.mark.flaky(reruns=1)
-# Waits until it holds. What is read at once may be half a page if a click has begun to load it.
+# `expect` waits until a condition holds, so it never reads a partly loaded page.
 expect = playwright.expect
 expect.set_options(timeout=30_000)
 
@@ -41,7 +40,7 @@ AXE = [
 def chromium():
     program = browser_program()
     if program is None:
-        pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
+        pytest.skip(f"requires a browser: none of {', '.join(BROWSERS)} is installed")
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         yield browser
@@ -50,12 +49,12 @@ def chromium():
 
 @pytest.fixture
 def opened(chromium, tmp_path):
-    """Open the page of a new labelling; afterwards nothing may have been complained about."""
+    """Open the page of a new session; fail on browser errors and foreign requests at the end."""
     troubles, requests, servers = [], [], []
     context = chromium.new_context(viewport=DESK, color_scheme="light")
 
     def note(message):
-        # A server that was ended on purpose does not answer.
+        # Some tests stop the server on purpose.
         if message.type in ("error", "warning") and "CONNECTION_REFUSED" not in message.text:
             troubles.append(message.text)
 
@@ -80,7 +79,7 @@ def opened(chromium, tmp_path):
     assert [url for url in requests if not url.startswith(homes)] == []
 
 
-# All at once, since the page may show its question anew just now.
+# Read both at once, since the page may be replacing its question.
 PAIR = """() => [..."ab"].map(
     (side) => Number(document.querySelector(`form.buttons input[name=${side}]`).value))"""
 BOXES = """() => [...document.querySelectorAll(".buttons button")].map(
@@ -96,7 +95,7 @@ def count(page):
 
 
 def press(page, key, change=1):
-    """Press a key, and wait until the number of answers has changed by so many."""
+    """Press a key, and wait until the number of answers has changed by `change`."""
     expected = count(page) + change
     page.keyboard.press(key)
     page.wait_for_function(
@@ -115,7 +114,7 @@ def said_to_screen_readers(page):
 
 
 def test_from_table_to_report_by_keyboard(chromium, tmp_path):
-    """The whole way, with the command as a person types it; no mouse."""
+    """Use the typed command and the keyboard only."""
     table = tmp_path / "table.csv"
     header = ",".join(f"feature {i}" for i in range(X.shape[1]))
     np.savetxt(table, X, delimiter=",", header=header, comments="", fmt="%.6f")
@@ -128,12 +127,12 @@ def test_from_table_to_report_by_keyboard(chromium, tmp_path):
         page.goto(process.stdout.readline().split()[1])
         expect(page.locator("h1")).to_have_text("Are these two alike?")
         answer_some(page, 9)
-        assert page.locator("ol.bars").count() == 0, "what counts is hidden"
+        assert page.locator("ol.bars").count() == 0, "the best features are hidden"
         answer_some(page, 1)
         page.wait_for_selector("#insight:not([data-again])", timeout=300_000)
         assert page.locator("ol.bars .name").count() == 3
         page.keyboard.press("f")
-        page.wait_for_selector("text=Show it here", timeout=300_000).click()
+        page.wait_for_selector("text=Show the report here", timeout=300_000).click()
         assert page.locator("#call").inner_text() == (
             f"linkselect rank {table} --pairs pairs.csv --report report.html"
         )
@@ -155,18 +154,18 @@ def test_from_table_to_report_by_keyboard(chromium, tmp_path):
 def test_the_best_features_follow_the_answers_in_place(opened):
     page, _ = opened(image_shape=(3, 3), background=True)
     best = page.get_by_role("complementary")
-    expect(best).to_contain_text("They appear with the first alike pair.")
+    expect(best).to_contain_text("Available after the first alike pair.")
     for n_answers in (6, 7):
         answer_some(page, n_answers - count(page))
         question = asked(page)
-        expect(best).to_contain_text(f"LinkSelector, from {n_answers} answers.")
+        expect(best).to_contain_text(f"Ranked by LinkSelector from {n_answers} answers.")
         expect(best.locator("ol.bars li")).to_have_count(3)
         expect(best.locator("img.mask")).to_be_visible()
         page.wait_for_selector("#insight:not([data-again])")
         assert asked(page) == question
 
 
-def test_the_focus_and_what_is_said(opened):
+def test_the_focus_and_the_announcement(opened):
     page, _ = opened()
     answer_some(page, 1)
     assert page.evaluate("document.activeElement.id") == "asked"
@@ -210,7 +209,7 @@ def tab_to(page, text):
         page.keyboard.press("Tab")
         if page.evaluate("document.activeElement.innerText") == text:
             return
-    raise AssertionError(f"{text} is not reached by Tab")
+    raise AssertionError(f"Tab does not reach {text}")
 
 
 def test_back(opened):
@@ -221,11 +220,11 @@ def test_back(opened):
     assert asked(page) != first
     press(page, "b", change=-1)
     assert asked(page) == first
-    assert "taken back" in said_to_screen_readers(page)
+    assert "undone" in said_to_screen_readers(page)
     assert len(server.labelling.queries.history) == 2
 
 
-def test_keys_can_be_turned_off_and_leave_others_alone(opened):
+def test_keys_can_be_turned_off_and_ignore_modifiers(opened):
     page, server = opened()
     page.locator("#keys").uncheck()
     page.keyboard.press("a")
@@ -239,12 +238,12 @@ def test_keys_can_be_turned_off_and_leave_others_alone(opened):
 
 
 def contradicted(page, server):
-    """Answer two pairs alike in a group, and the third one different, as if it were asked."""
+    """Answer two pairs of a group alike, and the implied third pair different."""
     a, b, c = np.flatnonzero(y == 0)[:3].tolist()
     server.labelling.answer((a, b), "alike")
     server.labelling.answer((b, c), "alike")
     page.reload()
-    # Both at once: a page that was loaded just now may show its question anew in between.
+    # Both in one step: a freshly loaded page may replace its question in between.
     page.evaluate(
         """([a, b]) => {
             document.querySelector('form.buttons [name=a]').value = a;
@@ -260,9 +259,11 @@ def contradicted(page, server):
 def test_a_contradiction_is_resolved_by_an_earlier_answer(opened):
     page, server = opened()
     a, b, c = contradicted(page, server)
-    assert "Nothing was saved yet" in said_to_screen_readers(page)
+    assert "Nothing has been saved yet" in said_to_screen_readers(page)
     assert page.locator(".chain").inner_text() == f"{a} = {b} = {c}"
-    page.locator(".earlier li").first.get_by_role("button", name="It was different").press("Enter")
+    page.locator(".earlier li").first.get_by_role("button", name="Change to different").press(
+        "Enter"
+    )
     page.wait_for_selector("#asked >> text=Are these two alike?")
     answers = {frozenset(one.pair): one.answer for one in server.labelling.queries.history}
     assert answers[frozenset((a, c))] == "different"
@@ -277,7 +278,7 @@ def test_a_contradiction_is_resolved_by_unsure(opened):
     assert set(server.labelling.queries.history[-1].pair) == {a, c}
 
 
-def test_it_goes_on_after_the_end(opened, tmp_path):
+def test_a_new_start_resumes(opened, tmp_path):
     out = tmp_path / "pairs.csv"
     page, server = opened(out=out)
     answer_some(page, 4)
@@ -292,7 +293,7 @@ def test_it_goes_on_after_the_end(opened, tmp_path):
     assert asked(page) == question
 
 
-def test_a_page_of_an_earlier_start_says_where_to_go(chromium, tmp_path):
+def test_a_page_of_an_earlier_session_gives_instructions(chromium, tmp_path):
     out = tmp_path / "pairs.csv"
     old = served(begun(out))
     page = chromium.new_page(viewport=DESK)
@@ -302,16 +303,16 @@ def test_a_page_of_an_earlier_start_says_where_to_go(chromium, tmp_path):
     try:
         page.keyboard.press("a")
         page.wait_for_selector("#alarm:not([hidden])")
-        assert "belongs to an earlier start" in page.locator("#alarm").inner_text()
+        assert "belongs to an earlier session" in page.locator("#alarm").inner_text()
         page.reload()
-        expect(page.locator("h1")).to_have_text("Nothing is at this address")
+        expect(page.locator("h1")).to_have_text("Page not found")
         assert new.labelling.queries.history == ()
         page.close()
     finally:
         new.close()
 
 
-def test_a_file_that_was_moved_refuses_the_answer_until_it_is_back(chromium, tmp_path):
+def test_answers_are_refused_while_a_file_is_missing(chromium, tmp_path):
     server = served(begun(tmp_path / "pairs.csv"))
     store, away = tmp_path / "pairs.linkselect.sqlite", tmp_path / "away"
     try:
@@ -347,7 +348,7 @@ def test_two_windows_ask_different_questions(opened):
     assert asked(one) != asked(two) == second
     server.labelling.answer(asked(one), "unsure")
     one.keyboard.press("u")
-    one.wait_for_selector("text=That answer was there already")
+    one.wait_for_selector("text=This answer was already saved")
     assert asked(one) != asked(two)
     answer_some(one, 3)
     assert asked(one) != asked(two) == second
@@ -355,10 +356,10 @@ def test_two_windows_ask_different_questions(opened):
 
 
 def wait_until_asked(page, condition):
-    """Wait until the question is as it should be: a window finds out which ones others show."""
+    """Wait for a question that meets a condition; windows coordinate after loading."""
     end = time.monotonic() + 30
     while not condition(asked(page)):
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "timed out"
         page.wait_for_timeout(50)
 
 
@@ -369,7 +370,7 @@ def test_all_answers_can_be_changed(opened):
     page.wait_for_selector("ul.answers")
     line = page.locator("ul.answers li").first
     line.get_by_role("button", name="Unsure").press("Enter")
-    page.wait_for_selector("text=The answer is changed.")
+    page.wait_for_selector("text=Answer changed.")
     assert server.labelling.queries.counts["unsure"] == 1
     page.go_back()
     page.wait_for_selector("#asked")
@@ -398,11 +399,11 @@ def test_nothing_is_cut_off_on_a_phone(opened, shown):
     page.goto(server.address)
     page.wait_for_selector(".buttons button")
     for box in page.evaluate(BOXES):
-        assert 0 <= box["y"] <= PHONE["height"] - box["height"], "on the screen without scrolling"
+        assert 0 <= box["y"] <= PHONE["height"] - box["height"], "visible without scrolling"
         assert min(box["width"], box["height"]) >= 44, "large enough for a finger"
 
 
-def test_names_and_texts_run_nothing(opened):
+def test_names_and_texts_are_not_executed(opened):
     names = [f"{STRANGE}{i}" for i in range(9)]
     ids = tuple(f"{STRANGE}{i}" for i in range(60))
     options = {"texts": [STRANGE] * 60, "more": {STRANGE: [STRANGE] * 60}, "repeat": STRANGE}
@@ -422,7 +423,7 @@ def lightness(page):
     return sum(int(part) for part in colour.strip("rgb()").split(","))
 
 
-def test_dark_as_the_system_says(opened):
+def test_dark_mode_follows_the_system(opened):
     page, _ = opened(image_shape=(3, 3))
     assert lightness(page) > 600
     page.emulate_media(color_scheme="dark")
@@ -443,7 +444,7 @@ def test_it_works_without_script(chromium):
 
 @pytest.fixture
 def other_site():
-    """Serve pages of another site, on this machine too, by a function from path to HTML."""
+    """Serve pages of another site on this machine; `pages` maps paths to HTML."""
     pages = {}
 
     class Handler(BaseHTTPRequestHandler):
@@ -499,12 +500,12 @@ Promise.allSettled([
 
 
 def is_page(response):
-    """Tell a page from what scripts send, which may still be underway."""
+    """Return whether a response is a page, not a pending request of a script."""
     return response.request.is_navigation_request()
 
 
 def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other_site):
-    """Even one that knows the whole address, token included."""
+    """This holds even if the other site knows the address with the token."""
     pages, home = other_site
     server = served(begun())
     with client_of(server.address) as client:
@@ -527,7 +528,7 @@ def test_a_page_of_another_site_gets_nothing_and_changes_nothing(chromium, other
 
 
 def test_in_a_notebook_the_page_works_in_a_frame(chromium, other_site):
-    """Jupyter serves notebooks from a port of this machine, by either of its names."""
+    """Jupyter serves notebooks from another port, as localhost or 127.0.0.1."""
     pages, home = other_site
     queries = labelling.open_page(X, random_state=0)
     pages["/notebook"] = f'<iframe name="output" src="{queries.address}" width=900 height=800>'
@@ -555,8 +556,8 @@ def test_another_page_cannot_put_it_in_a_frame(chromium, other_site):
     server.close()
 
 
-def test_a_name_that_points_here_gets_nothing(chromium):
-    """As when a site lets its name point to this machine, once its page is loaded."""
+def test_a_foreign_name_that_resolves_here_gets_nothing(chromium):
+    """Simulate DNS rebinding: a foreign name resolves to this machine."""
     server = served(begun())
     page = chromium.new_page()
     address = server.address.replace("127.0.0.1", "rebound.localhost")
@@ -569,23 +570,23 @@ def test_a_name_that_points_here_gets_nothing(chromium):
 def axe():
     found = next((path for path in AXE if path.is_file()), None)
     if found is None:
-        pytest.skip("needs axe-core: npm install axe-core, or LINKSELECT_AXE=.../axe.min.js")
+        pytest.skip("requires axe-core: npm install axe-core, or LINKSELECT_AXE=.../axe.min.js")
     return found.read_text(encoding="utf-8")
 
 
 @pytest.fixture
 def look(chromium):
-    """Open a page past its policy, which lets no foreign script in, and look for faults by axe."""
+    """Open a page without its content policy, and check its accessibility with axe."""
     source = axe()
     context = chromium.new_context(bypass_csp=True, viewport=DESK, color_scheme="light")
     page = context.new_page()
 
     def faults():
-        # A page that was loaded just now may show another question while axe looks.
+        # A freshly loaded page may still replace its question.
         page.wait_for_load_state("networkidle")
         page.evaluate(source)
         result = page.evaluate("axe.run({resultTypes: ['violations']})")
-        assert len(result["passes"]) > 10, "it has looked"
+        assert len(result["passes"]) > 10, "axe has run"
         serious = [one for one in result["violations"] if one["impact"] in ("serious", "critical")]
         return [(one["id"], node["html"]) for one in serious for node in one["nodes"]]
 
@@ -598,7 +599,7 @@ def look(chromium):
     [{"image_shape": (3, 3)}, {"curve": True}, {"texts": ["some words"] * 60}],
     ids=["pixels", "curve", "text"],
 )
-def test_axe_finds_no_serious_fault_in_a_question(look, shown):
+def test_axe_finds_no_serious_problem_in_a_question(look, shown):
     page, faults = look
     server = served(begun(**shown))
     page.goto(server.address)
@@ -607,7 +608,7 @@ def test_axe_finds_no_serious_fault_in_a_question(look, shown):
     server.close()
 
 
-def test_axe_finds_no_serious_fault_on_any_page(look):
+def test_axe_finds_no_serious_problem_on_any_page(look):
     page, faults = look
     server = served(begun())
     page.goto(server.address)
@@ -623,7 +624,7 @@ def test_axe_finds_no_serious_fault_on_any_page(look):
     server.close()
 
 
-def test_axe_would_find_a_fault(look):
+def test_axe_would_find_a_problem(look):
     page, faults = look
     server = served(begun(image_shape=(3, 3)))
     page.goto(server.address, wait_until="networkidle")
@@ -632,22 +633,22 @@ def test_axe_would_find_a_fault(look):
     server.close()
 
 
-def test_a_fault_of_the_server_leaves_the_question(chromium, tmp_path):
+def test_a_server_error_keeps_the_question(chromium, tmp_path):
     labelling = begun(tmp_path / "pairs.csv")
     server = served(labelling)
 
     def fails(rows, said):
-        raise RuntimeError("a fault")
+        raise RuntimeError("an error")
 
     try:
         page = chromium.new_page(viewport=DESK)
         page.goto(server.address_once())
-        assert page.url == server.address, "by a ticket to the page itself"
+        assert page.url == server.address, "the ticket redirects to the page"
         rows = asked(page)
         labelling.answer = fails
         page.keyboard.press("a")
         page.wait_for_selector("#alarm:not([hidden])")
-        assert "fault in linkselect" in page.locator("#alarm").inner_text()
+        assert "error in linkselect" in page.locator("#alarm").inner_text()
         assert asked(page) == rows
         assert page.url == server.address
         del labelling.answer

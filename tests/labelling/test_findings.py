@@ -1,3 +1,5 @@
+"""Groups of samples and their best features on the result page."""
+
 from itertools import pairwise
 
 import numpy as np
@@ -32,7 +34,7 @@ def found_in(X, must, named, samples=None):
     return find(samples, X, must, named, BEST, PATH)
 
 
-def test_groups_are_those_that_alike_answers_join():
+def test_alike_answers_form_groups():
     must = [*links_within(0, 3), *links_within(1, 5), *links_within(2, 2)]
     named = sorted({row for pair in must for row in pair} | {40, 41})
     found = found_in(X, must, named)
@@ -41,12 +43,12 @@ def test_groups_are_those_that_alike_answers_join():
     for one, code in zip(found.groups, (1, 0, 2), strict=True):
         assert one.members == np.flatnonzero(y == code)[: one.n_members].tolist()
         assert len(one.others) == MOST_OTHERS
-        assert {y[row] for row in one.others} == {code}, "nearest in features that tell them apart"
+        assert {y[row] for row in one.others} == {code}, "in features that separate the groups"
         assert not set(one.others) & set(named)
     assert found.alone == [40, 41]
 
 
-def test_the_nearest_others_are_found_as_one_would_by_hand():
+def test_the_nearest_others_equal_a_direct_computation():
     must = [*links_within(0, 3), *links_within(1, 3)]
     named = {row for pair in must for row in pair}
     found = found_in(X, must, sorted(named))
@@ -96,7 +98,7 @@ def test_sparse_missing_and_constant_values():
     assert not set(found.columns[2].ordered) & set(range(5, 9))
 
 
-def test_marks_do_not_cover_each_other():
+def test_marks_do_not_overlap():
     must = [pair for code in range(3) for pair in links_within(code, 3)]
     same = np.where(np.isin(np.arange(X.shape[1]), BEST), 1.0, X)
     same[40:43, BEST] = [[0.0], [2.0], [1.5]]
@@ -111,7 +113,7 @@ def test_marks_do_not_cover_each_other():
         assert np.diff(sorted(one.places)).min() >= MARK_WIDTH - 1e-9
 
 
-def test_without_features_there_are_groups_alone():
+def test_groups_without_features():
     nothing = np.empty(0, dtype=np.intp)
     samples = ShownSamples(X, tuple(range(len(X))), NAMES)
     found = find(samples, X, links_within(0, 3), [0, 3, 6], nothing, ())
@@ -127,7 +129,7 @@ def test_without_alike_answers_there_are_no_groups():
     assert found.columns[0].means == []
 
 
-def test_large_groups_are_cut():
+def test_large_groups_are_shortened():
     rows = np.arange(30)
     found = found_in(X, list(pairwise(rows)), rows.tolist())
     assert found.groups[0].n_members == 30
@@ -135,7 +137,7 @@ def test_large_groups_are_cut():
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_groups_equal_those_by_walking(seed):
+def test_groups_equal_a_direct_computation(seed):
     rng = np.random.default_rng(seed)
     must = rng.integers(0, 30, size=(rng.integers(1, 25), 2))
     must = must[must[:, 0] != must[:, 1]]

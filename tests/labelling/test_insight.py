@@ -1,4 +1,4 @@
-"""Plain sentences about what the background found."""
+"""Sentences about the reliability of the ranking."""
 
 import re
 from types import SimpleNamespace
@@ -8,7 +8,7 @@ import pytest
 from linkselect.labelling._background import Found
 from tests.helpers.labellings import begun, page_of
 
-GOOD = {"value": 0.9, "low": 0.8, "high": 1.0, "chance": 0.5}
+GOOD = {"value": 0.9, "margin": 0.12, "low": 0.78, "high": 1.0, "chance": 0.5}
 GOOD |= {"better_than_chance": True, "was_better": True}
 ONCE = {**GOOD, "was_better": False}
 UNTESTED = {**GOOD, "better_than_chance": None}
@@ -17,7 +17,7 @@ BAD = {**GOOD, "value": 0.6, "low": 0.3, "better_than_chance": False}
 
 @pytest.fixture
 def said():
-    """Return what the page says about a check, without its markup."""
+    """Return the text of the page about a check, without markup."""
     labelling = begun()
 
     def said(**checked):
@@ -35,13 +35,17 @@ def said():
 @pytest.mark.parametrize(
     ("checked", "sentence"),
     [
-        ({"estimate": GOOD}, "that had no part in it, in two checks in a row."),
+        ({"estimate": GOOD}, "AUC 0.90 ± 0.12 (2 standard errors) on held-out pairs; chance: 0.50"),
+        ({"estimate": GOOD}, "Better than chance on held-out samples in two consecutive checks."),
         ({"estimate": ONCE}, "Better than chance in this check."),
-        ({"estimate": ONCE}, "it counts if the next one agrees."),
-        ({"estimate": BAD}, "Not shown to be better than chance yet. Answer more before"),
-        ({"estimate": UNTESTED, "reason": "Too few pairs."}, " Too few pairs. After 20"),
-        ({"estimate": UNTESTED}, "Whether it is better than chance is not known."),
-        ({"reason": "Cannot validate: there is one."}, "Not known yet: there is one. After 20"),
+        ({"estimate": ONCE}, "wait for the next one to confirm it."),
+        ({"estimate": BAD}, "Not yet shown to be better than chance. Answer more questions"),
+        ({"estimate": UNTESTED, "reason": "Too few pairs."}, " Too few pairs. Checked after 20"),
+        ({"estimate": UNTESTED}, "The ranking cannot be compared with chance yet."),
+        (
+            {"reason": "Cannot validate: there is one."},
+            "Cannot validate yet: there is one. Checked",
+        ),
     ],
 )
 def test_held_out(said, checked, sentence):
@@ -51,10 +55,10 @@ def test_held_out(said, checked, sentence):
 @pytest.mark.parametrize(
     ("n_kept", "n_best", "sentence"),
     [
-        (5, 10, " 5 of the 10 best features stayed over the last 10 answers. Go on. After"),
-        (1, 1, " The best feature stayed the same over the last 10 answers. Go on. After"),
-        (0, 1, " The best feature changed over the last 10 answers. Go on. After"),
-        (None, 10, "in a row. After 20 answers."),
+        (5, 10, " 5 of the 10 best features are the same as 10 answers ago. Go on. Checked"),
+        (1, 1, " The best feature is the same as 10 answers ago. Go on. Checked"),
+        (0, 1, " The best feature differs from 10 answers ago. Go on. Checked"),
+        (None, 10, "consecutive checks. Checked after 20 answers."),
     ],
 )
 def test_change(said, n_kept, n_best, sentence):

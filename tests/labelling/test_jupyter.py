@@ -1,4 +1,4 @@
-"""The page beside the code that uses its answers."""
+"""The page in a notebook, and its answers in Python."""
 
 import sys
 import types
@@ -45,7 +45,7 @@ def test_pairs_grow_with_the_answers(opened):
     assert "3 " in queries._repr_html_() or "1 " in queries._repr_html_()
 
 
-def test_an_index_names_samples_and_columns_name_features(opened):
+def test_names_are_taken_from_the_index_and_columns(opened):
     frame = pd.DataFrame(X, index=[f"s{i}" for i in range(len(X))], columns=list("abcdefghi"))
     queries = opened(frame, show={"group": y})
     with client_of(queries.address) as client:
@@ -73,7 +73,7 @@ def test_curves_of_a_folder_or_of_arrays(opened, tmp_path):
             assert client.get("").text.count('class="curve"') == 2
 
 
-def test_a_file_goes_on(opened, tmp_path):
+def test_a_file_is_resumed(opened, tmp_path):
     out = tmp_path / "pairs.csv"
     queries = opened(X, out=out)
     answer(queries, 2)
@@ -83,7 +83,7 @@ def test_a_file_goes_on(opened, tmp_path):
     assert Pairs.from_csv(out) == again.pairs
 
 
-def test_answers_by_code_are_written_too(opened, tmp_path):
+def test_answers_from_code_are_saved(opened, tmp_path):
     out = tmp_path / "pairs.csv"
     queries = opened(X, out=out)
     queries.answer((0, 1), "alike")
@@ -94,7 +94,7 @@ def test_answers_by_code_are_written_too(opened, tmp_path):
     assert Pairs.from_csv(out) == queries.pairs == Pairs(cannot=[(0, 1)], adaptive=[(0, 1)])
     assert opened(X, out=out).history == queries.history
     queries.answer((4, 5), "alike")
-    assert queries.pairs.n_must == 1, "after the end they are in memory only"
+    assert queries.pairs.n_must == 1, "after closing, answers are kept in memory only"
 
 
 @pytest.mark.parametrize("ids", [None, range(100, 100 + len(X))])
@@ -114,12 +114,12 @@ def test_the_code_to_rank_again_passes_ids_only_if_they_were_passed(opened, ids)
     ],
     ids=lambda one: next(iter(one)),
 )
-def test_what_is_shown_must_fit_the_samples(wrong):
-    with pytest.raises(GuidedValueError, match=f"{next(iter(wrong))} has .* but there are"):
+def test_shown_content_must_match_the_samples(wrong):
+    with pytest.raises(GuidedValueError, match=f"{next(iter(wrong))}.* has .* but there are"):
         labelling.open_page(X, **wrong)
 
 
-def test_a_notebook_may_show_it_in_a_frame_and_nobody_else(opened):
+def test_only_a_notebook_may_embed_the_page(opened):
     queries = opened(X)
     with client_of(queries.address) as client:
         policy = client.get("").headers["content-security-policy"]
@@ -142,7 +142,7 @@ def test_in_a_notebook_a_frame_is_shown(opened, monkeypatch):
     assert f'<a href="{queries.address}"' in html
 
 
-def test_without_the_extra_it_says_what_to_install(monkeypatch):
+def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     with pytest.raises(ImportError, match=r"uvicorn.*pip install 'linkselect\[ask\]'"):
         labelling.open_page(X)

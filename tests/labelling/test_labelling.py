@@ -1,4 +1,4 @@
-"""One labelling: what becomes of answers, and that nothing changes if they cannot be stored."""
+"""A labelling session: effects of answers, and no change if they cannot be stored."""
 
 import threading
 import time
@@ -47,7 +47,7 @@ def test_answers_are_saved_and_undone(labelling):
     assert said(labelling) == []
 
 
-def test_an_answer_that_is_there_already_changes_nothing(labelling):
+def test_a_repeated_answer_changes_nothing(labelling):
     a, b = GROUPS[0][:2]
     labelling.answer((a, b), "alike")
     assert labelling.answer((b, a), "alike").kind == "same"
@@ -57,20 +57,20 @@ def test_an_answer_that_is_there_already_changes_nothing(labelling):
     assert said(labelling) == [({a, b}, "alike")]
 
 
-def test_a_clear_answer_takes_the_place_of_unsure(labelling):
+def test_a_clear_answer_replaces_unsure(labelling):
     labelling.answer((0, 1), "unsure")
     assert labelling.answer((0, 1), "alike").kind == "saved"
     assert said(labelling) == [({0, 1}, "alike")]
 
 
-def test_an_answer_that_follows_meanwhile_is_taken(labelling):
+def test_an_implied_answer_is_accepted(labelling):
     a, b, c = GROUPS[0][:3]
     labelling.answer((a, b), "alike")
     labelling.answer((b, c), "alike")
     assert labelling.answer((a, c), "alike").kind == "saved"
 
 
-def test_a_contradiction_is_not_taken(labelling):
+def test_a_contradiction_is_not_saved(labelling):
     a, b, c = GROUPS[0][:3]
     labelling.answer((a, b), "alike")
     labelling.answer((b, c), "alike")
@@ -96,7 +96,7 @@ def test_windows_with_names_ask_different_questions(labelling):
     assert set(labelling.question("two")) not in (set(first), set(second), set(third))
 
 
-def test_an_answer_taken_back_is_asked_in_the_window_that_took_it_back(labelling):
+def test_an_undone_question_returns_to_its_window(labelling):
     rows = labelling.question("one")
     labelling.answer(rows, truth(rows))
     labelling.question("one")
@@ -148,7 +148,7 @@ def test_two_threads_lose_nothing(labelling):
         "remove given",
     ],
 )
-def test_what_cannot_be_stored_is_not_there(labelling, act, monkeypatch, tmp_path):
+def test_changes_that_cannot_be_stored_are_reverted(labelling, act, monkeypatch, tmp_path):
     labelling.close()
     a, b, c = GROUPS[0][-3:]
     pairs = Pairs(must=[(a, b), (b, c)])
@@ -165,7 +165,7 @@ def test_what_cannot_be_stored_is_not_there(labelling, act, monkeypatch, tmp_pat
         patched.setattr(labelling.file, "store", full)
         with pytest.raises(NotStoredError):
             act(labelling)
-    assert before == (labelling.queries.given, said(labelling)), "in its order too"
+    assert before == (labelling.queries.given, said(labelling)), "in the same order"
     act(labelling)
     assert before != (labelling.queries.given, said(labelling))
     labelling.close()
@@ -187,10 +187,10 @@ def test_different_pairs_alone_do_not_rank(labelling):
     labelling.answer(GROUPS[0][:2], "alike")
     assert labelling.can_rank
     labelling.undo()
-    assert not labelling.can_rank, "whatever was ranked before"
+    assert not labelling.can_rank, "despite the earlier ranking"
 
 
-def test_all_answers_come_with_suspects_first(labelling):
+def test_suspicious_answers_are_listed_first(labelling):
     answer_some(labelling, 15)
     a, b = GROUPS[0][-1], GROUPS[1][-1]
     labelling.answer((a, b), "alike")  # wrong
@@ -205,7 +205,7 @@ def test_all_answers_come_with_suspects_first(labelling):
     assert rest == [pair for pair in newest_first if pair not in expected]
 
 
-def test_given_pairs_are_listed_and_can_change(tmp_path):
+def test_imported_pairs_are_listed_and_can_change(tmp_path):
     a, b = GROUPS[0][:2]
     labelling = begun(tmp_path / "pairs.csv", pairs=Pairs(must=[(a, b)]))
     (listed,) = labelling.all_answers()
@@ -215,7 +215,7 @@ def test_given_pairs_are_listed_and_can_change(tmp_path):
     labelling.close()
 
 
-def test_a_labelling_goes_on(tmp_path):
+def test_a_session_is_resumed(tmp_path):
     out = tmp_path / "pairs.csv"
     labelling = begun(out)
     answer_some(labelling, 6)
@@ -234,11 +234,11 @@ def csv_of(labelling):
 def wait_for(condition):
     end = time.monotonic() + 60
     while not condition():
-        assert time.monotonic() < end, "it did not come"
+        assert time.monotonic() < end, "timed out"
         time.sleep(0.02)
 
 
-def test_pairs_follow_in_a_pause(labelling):
+def test_pairs_are_written_in_a_pause(labelling):
     answer_some(labelling, 3)
     assert not labelling.file.out.exists(), "not after each answer"
     wait_for(labelling.file.out.exists)
@@ -246,20 +246,20 @@ def test_pairs_follow_in_a_pause(labelling):
     wait_for(lambda: csv_of(labelling) == labelling.queries.pairs)
 
 
-def test_pairs_are_there_with_the_report(labelling, tmp_path):
+def test_pairs_are_written_with_the_report(labelling, tmp_path):
     answer_some(labelling, 6)
     labelling.ask_for_report()
     assert csv_of(labelling) == labelling.queries.pairs
     labelling.close()
     given = begun(tmp_path / "given.csv", pairs=Pairs(must=[GROUPS[0][:2]]))
     given.ask_for_report()
-    assert csv_of(given) == given.queries.pairs, "also if nothing was answered"
+    assert csv_of(given) == given.queries.pairs, "even without answers"
     given.close()
 
 
-def test_pairs_that_are_behind_are_brought_up_to_date_at_the_start(labelling):
+def test_outdated_pairs_are_updated_at_the_start(labelling):
     answer_some(labelling, 6)
-    labelling.file._connection.close()  # as a killed process does, before a pause
+    labelling.file._connection.close()  # as if the process was killed before a pause
     again = begun(labelling.file.out)
     assert csv_of(again) == labelling.queries.pairs
     again.close()
@@ -275,12 +275,12 @@ def test_nothing_is_written_after_the_end(labelling, tmp_path):
     assert {path: path.stat().st_mtime_ns for path in tmp_path.iterdir()} == written
 
 
-def test_what_became_of_the_files_is_said_at_the_end(labelling):
+def test_changed_files_are_reported_at_the_end(labelling):
     answer_some(labelling, 2)
     labelling.export()
     labelling.file.out.write_text("mine")
     labelling.close()
-    assert "pairs.csv was changed by something else" in labelling.trouble
+    assert "pairs.csv was changed by another program" in labelling.trouble
 
 
 def test_the_ranking_before_the_last_ten_answers(tmp_path):
@@ -303,7 +303,7 @@ def test_the_ranking_before_the_last_ten_answers(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["pairs.csv", "pairs.linkselect.sqlite"])
-def test_an_answer_is_refused_while_a_file_is_not_ours(labelling, tmp_path, name):
+def test_answers_are_refused_while_a_file_is_changed(labelling, tmp_path, name):
     answer_some(labelling, 2)
     labelling.export()
     file = tmp_path / name
@@ -312,7 +312,7 @@ def test_an_answer_is_refused_while_a_file_is_not_ours(labelling, tmp_path, name
     rows = labelling.question()
     before = said(labelling)
     for _ in range(2):
-        with pytest.raises(NotStoredError, match=f"{name} was changed by something else"):
+        with pytest.raises(NotStoredError, match=f"{name} was changed by another program"):
             labelling.answer(rows, truth(rows))
     assert said(labelling) == before
     file.write_bytes(content)

@@ -1,4 +1,4 @@
-"""A folder of pictures, from the command to the result, in a real browser and by keyboard."""
+"""Label a folder of pictures by keyboard in a real browser, from the command to the result."""
 
 import signal
 import subprocess
@@ -10,7 +10,7 @@ import pytest
 from tests.helpers.browsers import axe_source, started_browser
 from tests.helpers.made_pictures import make_pictures
 
-playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
+playwright = pytest.importorskip("playwright.sync_api", reason="requires playwright")
 pytestmark = [pytest.mark.slow, pytest.mark.flaky(reruns=1)]
 expect = playwright.expect
 expect.set_options(timeout=60_000)
@@ -28,7 +28,7 @@ def chromium():
 
 
 class Asked:
-    """A `linkselect ask FOLDER` that runs, and the kinds of its pictures."""
+    """A running `linkselect ask FOLDER`, and the classes of its pictures."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -45,7 +45,7 @@ class Asked:
         timer.cancel()
 
     def answer(self, page, number):
-        """Press the key that is right; the next question is there when this returns."""
+        """Press the correct key, and wait for the next question."""
         a, b = (
             int(page.locator(f"form.buttons input[name={side}]").get_attribute("value"))
             for side in "ab"
@@ -76,7 +76,7 @@ def asked(chromium, tmp_path):
 
 @pytest.fixture
 def result(asked, chromium):
-    """Open the result as it is in the end."""
+    """Open the final result page."""
     contexts = []
 
     def opened(**options):
@@ -102,7 +102,7 @@ def check_the_groups_are_right(asked, result):
         members, others = group.locator(".tiles").all()
         assert len(kinds_in(asked, members)) == 1
         found += kinds_in(asked, members)
-        # Nobody was asked about these: what looks alike in the best features is of that kind.
+        # Without answers, but similar in the best features and therefore of the same class.
         assert kinds_in(asked, others) == kinds_in(asked, members)
     assert set(found) == {"sun", "fence", "plain"}
 
@@ -118,7 +118,7 @@ def check_the_parts_that_tell_them_apart_are_marked(asked, result):
     }
     assert {(0, 0), (67, 67)} <= corners
     image, parts = (places.locator(which).bounding_box() for which in ("img", "svg"))
-    assert image == pytest.approx(parts, abs=1), "the parts are drawn over the picture"
+    assert image == pytest.approx(parts, abs=1), "the regions cover the picture"
 
 
 def check_pictures_are_sorted_along_the_best_feature(asked, result):
@@ -130,7 +130,7 @@ def check_pictures_are_sorted_along_the_best_feature(asked, result):
     assert special in ("sun", "fence")
     assert kinds[8 - place] != special
     widths = [one.evaluate("image => image.naturalWidth") for one in tiles]
-    assert min(widths) > 0, "each is drawn"
+    assert min(widths) > 0, "each picture is loaded"
 
 
 def check_one_command_goes_on(asked, result):
@@ -158,13 +158,13 @@ def check_axe_finds_no_serious_fault(result, scheme):
     page.locator("summary").first.click()
     page.evaluate(source)
     found = page.evaluate("axe.run({resultTypes: ['violations']})")
-    assert len(found["passes"]) > 10, "it has looked"
+    assert len(found["passes"]) > 10, "axe has run"
     serious = [one for one in found["violations"] if one["impact"] in ("serious", "critical")]
     assert [(one["id"], node["html"]) for one in serious for node in one["nodes"]] == []
 
 
 def check_the_next_start_goes_on(asked):
-    """What was measured lies beside the pairs."""
+    """Check that measurements are stored next to the pairs, and that a new start resumes."""
     out, _ = asked.end()
     assert "The pairs are in pairs.csv" in out
     assert (asked.folder / "pairs.pictures.sqlite").is_file()
@@ -178,7 +178,7 @@ def check_the_next_start_goes_on(asked):
     again.stdout.readline()
     again.send_signal(signal.SIGINT)
     _, notes = again.communicate(timeout=60)
-    assert f"Going on after {N_ANSWERS} answers in pairs.csv." in notes
+    assert f"Resuming after {N_ANSWERS} answers in pairs.csv." in notes
 
 
 def test_from_a_folder_to_the_result(asked, result):

@@ -1,4 +1,4 @@
-"""Curves: what is read from files, what is refused, and where the lines go."""
+"""Reading curves from files, refusing invalid ones, and drawing them."""
 
 import os
 import re
@@ -66,19 +66,19 @@ def test_files_are_read(tmp_path, name, content, x, y):
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
-        ("p.csv", "", "no value"),
-        ("p.csv", "value\n", "no value"),
-        ("p.csv", "nan\nnan\n", "no value"),
+        ("p.csv", "", "no valid values"),
+        ("p.csv", "value\n", "no valid values"),
+        ("p.csv", "nan\nnan\n", "no valid values"),
         ("p.csv", "1,2,3\n4,5,6\n", r"\(2, 3\)"),
-        ("p.csv", "1,2\n3\n", "line 2: 1 value, but 2 before"),
+        ("p.csv", "1,2\n3\n", "line 2: expected 2 values, found 1"),
         ("p.csv", "Dear colleague\nI send no numbers\n", "line 2: 'I send no numbers'"),
         ("p.csv", "1\n2\nabc\n", "line 3: 'abc'"),
         ("p.csv", b"\x00\xff\x00\n\x00\xfe", "line 2"),
         ("p.csv", "0,5;1,5\n1,5;2,5\n", r"\(2, 4\)"),
         ("p.npy", b"", "not a readable array"),
         ("p.npy", b"1,2\n3,4\n", "not a readable array"),
-        ("p.npy", np.empty(0), "no value"),
-        ("p.npy", np.full(5, np.nan), "no value"),
+        ("p.npy", np.empty(0), "no valid values"),
+        ("p.npy", np.full(5, np.nan), "no valid values"),
         ("p.npy", np.array(5.0), r"shape \(\)"),
         ("p.npy", np.zeros((2, 500)), r"shape \(2, 500\)"),
         ("p.npy", np.zeros((5, 2, 1)), r"shape \(5, 2, 1\)"),
@@ -89,13 +89,13 @@ def test_files_are_read(tmp_path, name, content, x, y):
     ],
     ids=str,
 )
-def test_what_is_no_curve_is_named(tmp_path, name, content, said):
+def test_invalid_curves_are_refused(tmp_path, name, content, said):
     file = write(tmp_path, name, content)
-    with pytest.raises(NoCurveError, match=rf"^{name}.*{said}.* A curve is one column of numbers"):
+    with pytest.raises(NoCurveError, match=rf"^{name}.*{said}.* A curve has one column of numbers"):
         read_curve(file, tmp_path)
 
 
-def test_an_array_that_promises_more_than_is_there(tmp_path):
+def test_a_truncated_array_is_refused(tmp_path):
     whole = write(tmp_path, "p.npy", np.zeros(7)).read_bytes()
     for shape in (b"(8,), ", b"(9999999999999,), ", b"(-7,), "):
         at = whole.index(b"(7,), ")
@@ -114,19 +114,19 @@ def test_an_archive_is_not_unpacked(tmp_path):
 
 
 @pytest.mark.parametrize("ending", LARGEST)
-def test_a_huge_file_is_not_read_whole(tmp_path, ending):
+def test_a_huge_file_is_refused(tmp_path, ending):
     file = tmp_path / f"p{ending}"
     with file.open("wb") as stream:
-        stream.truncate(2**31)  # it has holes, and takes no place
-    with pytest.raises(NoCurveError, match=rf"p{ending} is larger than \d+ MB. Write fewer points"):
+        stream.truncate(2**31)  # a sparse file, which takes no disk space
+    with pytest.raises(NoCurveError, match=rf"p{ending} is larger than \d+ MB. Use fewer points"):
         read_curve(file, tmp_path)
 
 
-def test_narrow_numbers_count_as_what_they_become(tmp_path):
+def test_the_limit_applies_to_converted_values(tmp_path):
     file = write(tmp_path, "p.npy", np.zeros(2**21, dtype=np.int8))
     assert len(read_curve(file, tmp_path)[1]) == 2**21
     file = write(tmp_path, "p.npy", np.zeros(2**21 + 1, dtype=np.int8))
-    with pytest.raises(NoCurveError, match=r"p.npy holds 2,097,153 values. Write fewer points."):
+    with pytest.raises(NoCurveError, match=r"p.npy contains 2,097,153 values. Use fewer points."):
         read_curve(file, tmp_path)
 
 
@@ -134,7 +134,7 @@ def test_narrow_numbers_count_as_what_they_become(tmp_path):
 
 
 def make_pipe(path):
-    if hasattr(os, "mkfifo"):  # whoever opens it waits for a writer
+    if hasattr(os, "mkfifo"):  # opening it blocks until there is a writer
         os.mkfifo(path)
 
 
@@ -170,14 +170,14 @@ def test_files_are_found_by_id_and_nothing_else_is_opened(folder):
         curves[4]()
 
 
-def test_no_curve_at_all_says_what_is_there(folder, tmp_path):
-    with pytest.raises(GuidedValueError, match=r"No sample has a curve.*called 'x'.*\.csv, \.npy"):
+def test_a_folder_without_matching_curves_is_explained(folder, tmp_path):
+    with pytest.raises(GuidedValueError, match=r"No sample has a curve.*such as 'x'.*\.csv, \.npy"):
         curves_in_folder(folder, ["x"])
-    with pytest.raises(GuidedValueError, match="There is no folder .* Name the folder of curves"):
+    with pytest.raises(GuidedValueError, match="There is no folder .* Pass the folder of"):
         curves_in_folder(tmp_path / "absent", ["x"])
 
 
-def test_a_file_that_changes_after_the_start_is_looked_at_again(folder, tmp_path):
+def test_a_file_that_changes_after_the_start_is_read_again(folder, tmp_path):
     curves = curves_in_folder(folder, ["a"])
     file = folder / "a.csv"
     file.write_text("7\n8\n")
@@ -197,7 +197,7 @@ def test_a_file_that_changes_after_the_start_is_looked_at_again(folder, tmp_path
 def test_arrays_are_checked_before_the_page_opens():
     curves = given_curves([[1, 2], None, np.ones((3, 2))], 3)
     assert sorted(curves) == [0, 2]
-    with pytest.raises(GuidedValueError, match="curves has 1 entries, but there are 3 samples"):
+    with pytest.raises(GuidedValueError, match="curves has length 1, but there are 3 samples"):
         given_curves([[1, 2]], 3)
     for wrong in ([[1], [2, 3]], "text", np.ones((2, 3)), [], [np.nan]):
         with pytest.raises(GuidedValueError, match=r"curves\[1\]"):
@@ -235,8 +235,8 @@ def test_a_long_curve_is_thinned_but_keeps_its_peak():
     assert (np.diff(found[:, 0]) >= 0).all()
 
 
-def test_thinning_goes_by_places_not_by_points():
-    """Nearly all points lie at the left; the few at the right are all drawn."""
+def test_thinning_depends_on_x_not_on_the_number_of_points():
+    """Nearly all points are on the left; the few on the right are all drawn."""
     x = np.concatenate([np.linspace(0, 1, 50_000), np.linspace(2, 10, 300)])
     found = points(curve_path((x, np.sin(x)), (0, 10), (-1, 1)))
     assert (found[:, 0] > 120).sum() == 300
@@ -277,7 +277,7 @@ def test_curves_share_their_axes():
     assert points(drawing.paths[1]).tolist() == [[160, 194.7], [640, 8]]
 
 
-def test_a_broken_curve_leaves_the_other_one(folder):
+def test_an_unreadable_curve_does_not_affect_the_other(folder):
     curves = curves_in_folder(folder, ["a", "broken"])
     drawing = draw([curves[0], curves[1]])
     assert drawing.paths[0]
@@ -302,7 +302,7 @@ def test_a_broken_curve_leaves_the_other_one(folder):
     ],
     ids=str,
 )
-def test_axes_say_where_they_end_in_few_digits(y, texts):
+def test_axis_labels_have_few_digits(y, texts):
     curves = given_curves([y], 1)
     drawing = draw([curves[0]])
     assert drawing.y_texts == texts

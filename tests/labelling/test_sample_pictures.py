@@ -1,4 +1,4 @@
-"""Pictures are found at the start, by id, inside one folder."""
+"""Finding pictures by sample id inside one folder."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_no_id_leads_out_of_the_folder_or_to_other_files(folder, sample):
     assert pictures_in_folder(folder, ["a", sample]).keys() == {0}
 
 
-def test_names_of_the_table_start_in_its_folder(folder):
+def test_names_are_relative_to_the_folder_of_the_table(folder):
     found = named_pictures(folder, ["inner/d.png", "", "b.JPG"])
     assert {row: file.name for row, file in found.items()} == {0: "d.png", 2: "b.JPG"}
 
@@ -53,10 +53,10 @@ def test_an_absolute_name_is_refused(folder):
         named_pictures(folder, [str(folder.parent / "secret.png")])
 
 
-def test_no_picture_at_all_says_what_is_there(folder, tmp_path):
-    with pytest.raises(GuidedValueError, match=r"called 'x'.*called 'a'.*Name each file"):
+def test_a_folder_without_matching_pictures_is_explained(folder, tmp_path):
+    with pytest.raises(GuidedValueError, match=r"such as 'x'.*such as 'a'.*Name each file"):
         pictures_in_folder(folder, ["x", "y"])
     with pytest.raises(GuidedValueError, match="There is no folder"):
         pictures_in_folder(tmp_path / "absent", ["x"])
-    with pytest.raises(GuidedValueError, match="No row names"):
+    with pytest.raises(GuidedValueError, match="No row has a picture"):
         named_pictures(folder, ["", ""])

@@ -1,4 +1,4 @@
-"""The server itself: its port, its end, and addresses of an earlier start."""
+"""The server: its port, its shutdown and addresses of earlier sessions."""
 
 import socket
 
@@ -25,7 +25,7 @@ def test_the_same_port_works_right_after_the_end(out):
             a, b = asked(client.get("").text)
             client.post("answer", data={"a": a, "b": b, "answer": "different"})
             idle.get("answers")
-            # Both connections are open, and it is the server that ends them.
+            # The server closes while both connections are open.
             server.close()
         server = served(begun(out), port=port)
         assert server.port == port
@@ -35,7 +35,10 @@ def test_the_same_port_works_right_after_the_end(out):
 
 
 def test_two_servers_do_not_share_a_port():
-    server, labelling = Server(begun(), "samples"), begun()  # not even one that has not started
+    server, labelling = (
+        Server(begun(), "samples"),
+        begun(),
+    )  # a server reserves its port before it starts
     try:
         with pytest.raises(GuidedValueError, match=f"Port {server.port} cannot be used"):
             Server(labelling, "samples", port=server.port)
@@ -44,14 +47,14 @@ def test_two_servers_do_not_share_a_port():
         labelling.close()
 
 
-def test_an_old_address_says_where_to_go(out):
+def test_an_old_address_gives_instructions(out):
     old = served(begun(out))
     old.close()
     new = served(begun(out), port=old.port)
     with client_of(old.address) as client:
         lost = client.get("")
         assert lost.status_code == 404
-        assert "The terminal where linkselect ask runs shows the address that works." in lost.text
+        assert "The current address is shown in the terminal where linkselect ask" in lost.text
         assert "notebook" not in lost.text
         assert new.address.split("/")[3] not in lost.text
     new.close()
@@ -63,8 +66,8 @@ def test_an_old_address_says_where_to_go(out):
     queries.close()
 
 
-def test_a_small_answer_is_not_held_back():
-    """A system that is not told otherwise waits 40 ms for more to send."""
+def test_a_small_response_is_not_delayed():
+    """By default, TCP may delay small packets by 40 ms."""
     server = served(begun())
     with client_of(server.address) as client:
         client.get("icon.png")

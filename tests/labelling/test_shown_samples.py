@@ -1,4 +1,4 @@
-"""Pictures are what a library for pictures reads back; values are compared by their spread."""
+"""Encoding images, comparing values and drawing curves of samples."""
 
 import io
 
@@ -43,13 +43,13 @@ def test_the_mask_marks_the_best_pixels_and_only_these():
 
 
 def compared(X, a=0, b=1, start=0, n_rows=12, **options):
-    """Compare two rows whose features are called by their numbers."""
+    """Compare two rows; features are named by their numbers."""
     names = [str(i) for i in range(X.shape[1])]
     samples = ShownSamples(X, tuple(range(X.shape[0])), names, **options)
     return samples.compared(a, b, start, n_rows)
 
 
-def test_features_that_differ_most_come_first_in_units_of_their_spread():
+def test_features_are_sorted_by_difference_in_standard_deviations():
     nan = np.nan
     X = np.array(
         # one missing, constant, 1 sd, both missing, same, 2 sd
@@ -71,7 +71,7 @@ def test_features_that_differ_most_come_first_in_units_of_their_spread():
     assert found[5].texts == ("missing", "missing")
 
 
-def test_a_missing_value_does_not_count_for_the_spread():
+def test_missing_values_are_ignored_in_standard_deviations():
     X = np.array([[0.0], [4.0], [np.nan], [2.0]])
     (one,) = compared(X)
     assert one.difference == f"{4 / np.std([0, 4, 2]):.1f} sd" == "2.4 sd"
@@ -82,7 +82,7 @@ def test_an_offset_does_not_change_the_order():
     order = [one.name for one in compared(X)]
     moved = compared(X * 1e-3 + 1e8)
     assert [one.name for one in moved] == order
-    assert all(one.texts[0] != one.texts[1] for one in moved), "they show what differs"
+    assert all(one.texts[0] != one.texts[1] for one in moved), "the digits show the difference"
 
 
 def test_all_features_come_in_parts():
@@ -97,7 +97,7 @@ def test_sparse_samples_are_compared_as_dense_ones():
     assert compared(X) == compared(X.toarray()) == compared(csr_array(X))
 
 
-def test_a_feature_may_vary_only_where_nobody_looked():
+def test_a_feature_may_vary_only_in_samples_that_are_not_used():
     X = np.zeros((2 * LOOKED_AT, 3))
     X[1, 1] = 5.0
     X[::2, 2] = np.arange(LOOKED_AT)
@@ -121,19 +121,19 @@ def test_a_feature_may_vary_only_where_nobody_looked():
     ],
     ids=str,
 )
-def test_numbers_are_short_but_tell_two_values_apart(values, texts):
+def test_numbers_are_short_but_distinct(values, texts):
     X = np.array([*values, 1.0])[:, None]
     (one,) = compared(X)
     assert one.texts == texts
 
 
-def test_values_that_were_no_numbers_keep_their_digits():
+def test_encoded_values_keep_their_digits():
     X = np.array([[18262.25], [18000.0]])
     (one,) = compared(X, encoded={"0"})
     assert one.texts == ("18262.2", "18000")
 
 
-def test_marks_lie_where_the_values_lie_among_the_samples():
+def test_positions_of_marks_on_the_rail():
     X = np.zeros((1001, 4))
     X[:, 0] = np.random.default_rng(0).permutation(1001)  # percentiles 10 and 990
     X[0, 0], X[1, 0] = 10, 500
@@ -145,7 +145,7 @@ def test_marks_lie_where_the_values_lie_among_the_samples():
     start, end = RAIL
     assert float(places["0"][0]) == pytest.approx(start, abs=0.2)
     assert float(places["0"][1]) == pytest.approx((start + end) / 2, abs=0.2)
-    assert end < float(places["1"][0]) < 95, "beyond the rail, but in the picture"
+    assert end < float(places["1"][0]) < 95, "outside the rail, but inside the drawing"
     assert places["2"] == (f"{end:.1f}", f"{start:.1f}")
     assert places["3"] == (f"{(start + end) / 2:.1f}", None)
 
@@ -162,5 +162,5 @@ def test_curves_of_some_columns():
     assert drawing.paths == ["M0 232L640 157.3", "M0 82.67L640 8"]
     drawing = samples.drawn([2, 0], np.empty(0, dtype=int))
     assert drawing.paths[0] == ""
-    assert "c holds no value" in drawing.troubles[0]
+    assert "c contains no valid values" in drawing.troubles[0]
     assert drawing.paths[1]

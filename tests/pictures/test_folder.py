@@ -41,13 +41,13 @@ def test_pictures_of_all_endings_and_subfolders(photos):
     assert found[0] == "LAST.Jpeg"
     assert "more of them/photo 004.png" in found
     assert left_out == {
-        "a.HEIC": "is of a kind that is not read: save it as JPEG or PNG",
-        "outside.png": "is a link that leads out of the folder",
+        "a.HEIC": "has an unsupported format; save it as JPEG or PNG",
+        "outside.png": "is a link to a file outside the folder",
     }
 
 
 def test_names_may_hold_all_but_control_characters(photos):
-    """Screenshots of macOS have a narrow space before PM."""
+    """Names of macOS screenshots have a narrow space before PM."""
     whole = (photos / "photo 000.png").read_bytes()
     names = [
         "shot at 3.04\u202fPM.png",
@@ -61,7 +61,7 @@ def test_names_may_hold_all_but_control_characters(photos):
     (photos / "two\nlines.png").write_bytes(whole)
     found = read_folder(photos)
     assert set(names) <= set(found.ids)
-    why = "has control characters in its name: rename it"
+    why = "has control characters in its name; rename it"
     assert found.left_out == {r"'two\nlines.png'": why, r"'\udcff.png'": why}
 
 
@@ -89,7 +89,7 @@ def test_the_next_start_measures_only_what_is_new(photos, tmp_path):
     assert not steps
     np.testing.assert_array_equal(first.X, again.X)
     assert read_folder(photos, ("pixels",), store, counted(steps)).X.shape == (12, 256)
-    assert not steps  # all families are kept
+    assert not steps  # all families are stored
 
     made_picture("sun", np.random.default_rng(5)).save(photos / "photo 000.png")
     (photos / "photo 001.JPG").unlink()
@@ -106,15 +106,15 @@ def test_notes_name_what_is_left_out(photos):
     for number in range(7):
         (photos / f"broken {number}.png").write_bytes(b"no picture")
     notes = read_folder(photos).notes
-    assert notes[0] == "broken 0.png is left out: it is not a picture that can be read."
-    assert notes[-1] == "2 more files are left out."
+    assert notes[0] == "Skipped broken 0.png: it is not a readable picture."
+    assert notes[-1] == "Skipped 2 more files."
 
 
 def test_without_pictures(tmp_path):
-    with pytest.raises(ValueError, match=r"it is empty\. Pictures end in \.png"):
+    with pytest.raises(ValueError, match=r"it is empty\. Supported file endings are \.png"):
         read_folder(tmp_path)
     (tmp_path / "a.png").write_bytes(b"no picture")
-    with pytest.raises(ValueError, match=r"no picture that can be used: a\.png is not"):
+    with pytest.raises(ValueError, match=r"has no usable pictures: a\.png is not"):
         read_folder(tmp_path)
 
 
@@ -151,7 +151,7 @@ def test_a_damaged_store_costs_time_only(photos, tmp_path, damage, is_left_alone
     found = read_folder(photos, store=store)
     np.testing.assert_array_equal(found.X, expected.X)
     assert (store.read_bytes() == before) == is_left_alone
-    assert ("cannot keep what was measured" in "".join(found.notes)) == is_left_alone
+    assert ("cannot store the features" in "".join(found.notes)) == is_left_alone
     thumbnail_of(store, "photo 000.png")
 
 
@@ -163,12 +163,12 @@ def test_another_folder_leaves_what_was_measured(photos, tmp_path):
     assert "new.png" in read_folder(tmp_path / "others", store=store).ids
     steps = []
     assert len(read_folder(photos, store=store, progress=counted(steps)).ids) == 12
-    assert steps == [(0, 2)]  # two have the names of others
+    assert steps == [(0, 2)]  # two names also occur in the other folder
 
 
 @pytest.mark.slow
 def test_a_start_that_was_killed_goes_on(tmp_path):
-    """What was measured before a kill is kept."""
+    """Features computed before a kill are kept."""
     folder, store = tmp_path / "photos", tmp_path / "pairs.pictures.sqlite"
     make_pictures(folder, 100)
     code = (

@@ -22,7 +22,7 @@ def by_name(pixels):
 
 
 def painted(color, place=(FIELD, FIELD)):
-    """Return a grey picture with one field in another colour."""
+    """Return a grey picture with one region in another colour."""
     pixels = np.full((SIDE, SIDE, 3), 0.5)
     pixels[place] = color
     return pixels
@@ -42,7 +42,8 @@ def test_each_feature_looks_at_its_region_only():
     rng = np.random.default_rng(0)
     before = rng.random((SIDE, SIDE, 3))
     after = before.copy()
-    after[:40, :40] = rng.random((40, 40, 3))  # inside the upper left of each grid, edges included
+    # Inside the upper left cell of each grid, including its edges.
+    after[:40, :40] = rng.random((40, 40, 3))
     changed = measure(before) != measure(after)
     for one, is_changed in zip(named_features(), changed, strict=True):
         overlaps = one.region.top * SIDE < 40 and one.region.left * SIDE < 40
@@ -61,7 +62,7 @@ def test_colours_are_means_of_lab(color):
 
 
 def test_grey_pictures_have_no_colours():
-    """Rounding in Lab would look like colours that follow the brightness, once it is scaled."""
+    """Rounding errors in Lab would become colour features once they are scaled."""
     pixels = np.random.default_rng(1).random((SIDE, SIDE))
     found = by_name(pixels)
     colours = [name for name in found if name.startswith(("red", "yellow", "colour"))]

@@ -148,7 +148,7 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
     ("pairs", "words"),
     [
         (None, "Without labels or pairs nothing can be held out"),
-        (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: it takes 5 must-links that share no sample"),
+        (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: at least 5 independent must-links"),
     ],
 )
 def test_nothing_to_hold_out(pairs, words, without_pictures):

@@ -122,11 +122,11 @@ def test_a_part_that_is_named_twice_is_made_once(toy):
         ),
         ({"figures": [9]}, "toy has no figure 9 with results. There are: 1."),
         ({"tables": 2}, r"tables=2, but tables must be a list of numbers. Write tables=\[2\]"),
-        ({"runs": 0}, "runs=0, but it is a whole number from 1 on. Choose 1 or more."),
-        ({"runs": 2.5}, "runs=2.5, but it is a whole number from 1 on. Choose 1 or more."),
-        ({"jobs": -1}, "jobs=-1, but it is a whole number from 1 on."),
-        ({"jobs": None}, "jobs=None, but it is a whole number from 1 on."),
-        ({"seed": -1}, "seed=-1, but it is a whole number from 0 on."),
+        ({"runs": 0}, "runs=0, but it must be a whole number of at least 1. Choose 1 or more."),
+        ({"runs": 2.5}, "runs=2.5, but it must be a whole number of at least 1. Choose 1 or more."),
+        ({"jobs": -1}, "jobs=-1, but it must be a whole number of at least 1."),
+        ({"jobs": None}, "jobs=None, but it must be a whole number of at least 1."),
+        ({"seed": -1}, "seed=-1, but it must be a whole number of at least 0."),
     ],
 )
 def test_errors_state_value_and_rule(toy, tmp_path, options, message):

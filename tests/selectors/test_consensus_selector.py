@@ -253,7 +253,7 @@ def test_sparse_samples(pairs, wine):
 
 
 def test_a_single_strong_feature_may_be_lost():
-    """What docs/which_method.md warns of: all other features vary together."""
+    """The limit that the class names: a single strong feature, all others vary together."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.arange(120) % 2)
     X = 0.3 * rng.normal(size=(120, 100)) + 2 * rng.normal(size=(120, 1))

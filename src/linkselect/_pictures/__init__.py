@@ -1,4 +1,4 @@
-"""A folder of pictures as a table: one row for each picture, features with readable names."""
+"""Read a folder of pictures as a table: one row per picture, features with readable names."""
 
 from linkselect._pictures.folder import (
     PictureFolder,

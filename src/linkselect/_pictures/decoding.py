@@ -1,4 +1,4 @@
-"""Open pictures of all kinds that Pillow knows: upright, small, and none too large for memory."""
+"""Open pictures upright and reduced in size; refuse those too large for memory."""
 
 import io
 import os
@@ -13,12 +13,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-# What is found in a folder. Pillow knows more, some of which other programs open: it is told which.
+# Supported files and formats. Pillow knows more, but opens some of them with other programs.
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp")
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP")
-# Pictures that are left out.
+# Pictures that are reported as not supported.
 UNREAD = (".heic", ".heif", ".avif", ".svg", ".psd", ".dng", ".cr2", ".cr3", ".nef", ".arw")
-# What browsers draw as it is. SVG can hold script.
+# Formats that browsers display directly. SVG is excluded, since it can contain scripts.
 DRAWN = {
     ".png": "image/png",
     ".jpg": "image/jpeg",
@@ -28,41 +28,41 @@ DRAWN = {
     ".bmp": "image/bmp",
     ".avif": "image/avif",
 }
-# A picture may unpack to so many pixels; Pillow refuses more than this of JPEG, which is unpacked
-# at a smaller size at once. Of large ones there is one in memory at a time.
+# Most pixels of a picture; for JPEG, which is decoded at reduced size, the limit is that of Pillow.
+# Pictures above the third number are decoded one at a time.
 MOST_PIXELS, MOST_IN_JPEG, MANY_PIXELS = 100_000_000, 178_956_970, 20_000_000
 MOST_IN_16_BITS = 65535.0
 # The longer side of a thumbnail, and of a picture to look at.
 SMALL, LARGE = 160, 1280
-# A larger file is sent smaller than it is.
+# Larger files are sent at reduced size.
 MOST_BYTES = 1 << 21
 
 _large = Lock()
 
 
 class NoPictureError(Exception):
-    """Why a file cannot be used as a picture."""
+    """The reason why a file cannot be used as a picture."""
 
 
 @contextmanager
 def _regular(file: Path) -> Iterator[BinaryIO]:
-    """Open a file that is no pipe or device, which might never end."""
+    """Open a regular file; refuse a pipe or device, which might never end."""
     try:
         number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
-        reason = "is not there" if isinstance(error, FileNotFoundError) else "cannot be opened"
+        reason = "does not exist" if isinstance(error, FileNotFoundError) else "cannot be opened"
         raise NoPictureError(reason) from error
     with open(number, "rb") as opened_file:  # noqa: PTH123 - a number, not a path
         if not stat.S_ISREG(os.fstat(number).st_mode):
-            raise NoPictureError("is no regular file")
+            raise NoPictureError("is not a regular file")
         yield opened_file
 
 
 def opened(file: Path, side: int) -> Any:
-    """Return a picture in RGB, upright, whose sides are at most so long.
+    """Return a picture in RGB, upright, with no side longer than `side` pixels.
 
-    Transparent parts become white. Of a picture with more than 8 bits, values run from the
-    smallest to the largest that its kind can have.
+    Transparent parts become white. Pictures with more than 8 bits are scaled from the full range of
+    their format.
     """
     with _regular(file) as content:
         return _decoded(content, side)
@@ -81,28 +81,28 @@ def _decoded(content: BinaryIO, side: int) -> Any:
     except NoPictureError:
         raise
     except UnidentifiedImageError as error:
-        raise NoPictureError("is not a picture that can be read") from error
+        raise NoPictureError("is not a readable picture") from error
     except Image.DecompressionBombError as error:
-        raise NoPictureError(f"unpacks to more than {MOST_IN_JPEG:,} pixels") from error
-    except Exception as error:  # what a damaged file raises is of many kinds
+        raise NoPictureError(f"has more than {MOST_IN_JPEG:,} pixels") from error
+    except Exception as error:  # a damaged file raises errors of many types
         why = str(error).strip().rstrip(".") or type(error).__name__
-        raise NoPictureError(f"is broken ({why})") from error
+        raise NoPictureError(f"is damaged ({why})") from error
 
 
 def _check_size(picture: Any) -> None:
     most = MOST_IN_JPEG if picture.format == "JPEG" else MOST_PIXELS
     if picture.width * picture.height > most:
         size = f"{picture.width:,} x {picture.height:,}"
-        raise NoPictureError(f"unpacks to {size} pixels, and at most {most:,} are read")
+        raise NoPictureError(f"has {size} pixels, but at most {most:,} are supported")
 
 
 def _reduced(source: Any, side: int) -> Any:
-    """Make a picture small before anything else, and keep how it is to be turned."""
+    """Reduce a picture before any other step, and keep the orientation in its metadata."""
     from PIL import Image
 
     exif = source.getexif()
     source.draft("RGB", (side, side))
-    # Pillow makes pictures of these kinds no smaller, or only by leaving pixels out.
+    # In these modes, Pillow cannot reduce a picture, or only by dropping pixels.
     into = {"P": "RGBA" if source.has_transparency_data else "RGB", "PA": "RGBA", "1": "L"}
     into |= dict.fromkeys(("I;16", "I;16L", "I;16B", "I;16N"), "I")
     picture = source.convert(into[source.mode]) if source.mode in into else source
@@ -112,7 +112,7 @@ def _reduced(source: Any, side: int) -> Any:
 
 
 def _plain(picture: Any) -> Any:
-    """Return a small picture in RGB, with eight bits and nothing transparent."""
+    """Convert a reduced picture to 8-bit RGB without transparency."""
     from PIL import Image
 
     if picture.mode in ("I", "F") or picture.mode.startswith("I;"):
@@ -124,17 +124,17 @@ def _plain(picture: Any) -> Any:
 
 
 def _eight_bits(picture: Any) -> NDArray[np.uint8]:
-    """Turn values of 16 bits or more into shades."""
+    """Convert values of 16 bits or more to 8-bit grey levels."""
     values = np.nan_to_num(np.asarray(picture, dtype=np.float64), posinf=0.0, neginf=0.0)
     low, high = float(values.min()), float(values.max())
-    # Some files say 32 bits but hold 16. Of other numbers nothing tells the range but the values.
+    # Some files declare 32 bits but use 16. For other types, only the values show the range.
     if picture.mode != "F" and low >= 0 and high <= MOST_IN_16_BITS:
         low, high = 0.0, MOST_IN_16_BITS
     return (255 * (values - low) / ((high - low) or 1.0)).astype(np.uint8)
 
 
 def as_jpeg(picture: Any, side: int) -> bytes:
-    """Write a picture that is at most so large as JPEG."""
+    """Encode a picture as JPEG, with no side longer than `side` pixels."""
     small = picture.copy()
     small.thumbnail((side, side))
     file = io.BytesIO()
@@ -143,9 +143,9 @@ def as_jpeg(picture: Any, side: int) -> bytes:
 
 
 def shown(file: Path) -> tuple[bytes, str]:
-    """Return what a browser draws of a picture, and its type: the file itself if it can.
+    """Return a picture for a browser, and its MIME type: the file itself if possible.
 
-    Browsers do not turn WebP as its metadata say.
+    WebP is converted, since browsers ignore the orientation in its metadata.
     """
     kind = DRAWN.get(file.suffix.lower())
     with _regular(file) as content:

@@ -1,4 +1,4 @@
-"""Read the pictures of a folder: which files they are, what they measure, which are left out."""
+"""Read the pictures of a folder: find the files, compute features, and skip unusable files."""
 
 import os
 import sqlite3
@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from linkselect._arrays import FloatArray
-from linkselect._messages import GuidedValueError, first_few
+from linkselect._messages import GuidedValueError, first_few, many
 from linkselect._pictures.decoding import (
     ENDINGS,
     SMALL,
@@ -33,12 +33,12 @@ from linkselect._pictures.picture_features import (
 
 Progress = Callable[[int, int, str], None]
 
-# A store of another version is made anew.
+# A store of another version is created again.
 VERSION = 1
 TABLE = """CREATE TABLE IF NOT EXISTS picture (
     id TEXT PRIMARY KEY, size INTEGER, time INTEGER, features BLOB, thumbnail BLOB, trouble TEXT
 ) STRICT"""
-# So many pictures are measured before they are stored, and at a time.
+# Pictures per transaction of the store, and number of threads.
 BATCH, MOST_THREADS = 32, min(4, os.cpu_count() or 1)
 
 
@@ -49,15 +49,15 @@ class PictureFolder:
     Attributes
     ----------
     ids : tuple of str
-        The file of each picture, from the folder on, with slashes.
+        The path of each picture relative to the folder, with slashes.
     X : ndarray of shape (n_pictures, n_features)
-        What was measured.
-    names : tuple of str
         The features.
+    names : tuple of str
+        The names of the features.
     left_out : dict of str to str
-        Files that look like pictures but cannot be used, and why.
+        Files that look like pictures but cannot be used, with the reason.
     trouble : str
-        Why what was measured could not be kept; empty if it was.
+        Why the features could not be stored; empty if they were.
     """
 
     ids: tuple[str, ...]
@@ -68,17 +68,17 @@ class PictureFolder:
 
     @property
     def notes(self) -> list[str]:
-        """What should be said about files that are left out."""
-        notes = [f"{name} is left out: it {why}." for name, why in list(self.left_out.items())[:5]]
+        """Notes on files that are skipped."""
+        notes = [f"Skipped {name}: it {why}." for name, why in list(self.left_out.items())[:5]]
         if len(self.left_out) > 5:
-            notes.append(f"{len(self.left_out) - 5:,} more files are left out.")
+            notes.append(f"Skipped {many(len(self.left_out) - 5, 'more file')}.")
         if self.trouble:
             notes.append(self.trouble)
         return notes
 
 
 def check_installed() -> None:
-    """Say which extra to install if the packages for pictures are not there."""
+    """Raise an ImportError that names the extra to install if a package is missing."""
     try:
         import PIL  # noqa: F401
         import skimage  # noqa: F401
@@ -90,9 +90,9 @@ def check_installed() -> None:
 
 
 def find_pictures(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the pictures in a folder and its subfolders, and those that cannot be used, and why.
+    """Return the pictures in a folder and its subfolders, and unusable ones with the reason.
 
-    Hidden files and files of other kinds are passed over.
+    Hidden files and files of other kinds are ignored.
     """
     inside = Path(os.path.realpath(folder))
     found: list[str] = []
@@ -102,13 +102,13 @@ def find_pictures(folder: Path) -> tuple[list[str], dict[str, str]]:
         for file in (Path(place, name) for name in names if not name.startswith(".")):
             name, ending = file.relative_to(folder).as_posix(), file.suffix.lower()
             if ending in UNREAD:
-                left_out[name] = "is of a kind that is not read: save it as JPEG or PNG"
+                left_out[name] = "has an unsupported format; save it as JPEG or PNG"
             elif ending not in ENDINGS:
                 continue
             elif any(unicodedata.category(sign) in ("Cc", "Cs") for sign in name):
-                left_out[ascii(name)] = "has control characters in its name: rename it"
+                left_out[ascii(name)] = "has control characters in its name; rename it"
             elif not Path(os.path.realpath(file)).is_relative_to(inside):
-                left_out[name] = "is a link that leads out of the folder"
+                left_out[name] = "is a link to a file outside the folder"
             else:
                 found.append(name)
     return sorted(found), dict(sorted(left_out.items()))
@@ -120,19 +120,19 @@ def read_folder(
     store: Path | None = None,
     progress: Progress | None = None,
 ) -> PictureFolder:
-    """Measure the pictures of a folder, and keep what was measured for the next time.
+    """Compute the features of the pictures in a folder, and store them for later calls.
 
     Parameters
     ----------
     folder : Path
-        Where the pictures are.
+        The folder with the pictures.
     families : sequence of str
-        What to measure.
+        The families of features to compute.
     store : Path, optional
-        A SQLite file that keeps what was measured, and a thumbnail of each picture. One that cannot
-        be used is left as it is.
+        A SQLite file that stores the features and a thumbnail of each picture. A file that cannot
+        be used is left unchanged.
     progress : callable, optional
-        Called with how many pictures are done, how many there are, and what is being done.
+        Called with the number of finished pictures, their total number, and the current step.
     """
     families = check_families(families)
     try:
@@ -141,7 +141,7 @@ def read_folder(
     except sqlite3.Error as error:
         found = read_folder(folder, families, progress=progress)
         trouble = (
-            f"{store} cannot keep what was measured ({error}), so it is measured at each start."
+            f"{store} cannot store the features ({error}), so they are computed again each time."
         )
         return replace(found, trouble=trouble)
 
@@ -155,7 +155,7 @@ def _read(
     new = [name for name in names if known.get(name) != state[name]]
     for done, measured in enumerate(_batches(folder, new)):
         if progress is not None:
-            progress(done * BATCH, len(new), "measuring pictures")
+            progress(done * BATCH, len(new), "computing picture features")
         with kept:
             kept.executemany(
                 "REPLACE INTO picture VALUES (?, ?, ?, ?, ?, ?)",
@@ -170,19 +170,19 @@ def _read(
     if not rows:
         some = [f"{name} {why}" for name, why in sorted(left_out.items())]
         raise GuidedValueError(
-            f"{folder} has no picture that can be used: {first_few(some, 3) or 'it is empty'}.",
-            f"Pictures end in {', '.join(ENDINGS)}.",
+            f"{folder} has no usable pictures: {first_few(some, 3) or 'it is empty'}.",
+            f"Supported file endings are {', '.join(ENDINGS)}.",
         )
     ids, values = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
     every = {one.name: place for place, one in enumerate(named_features())}
     wanted = tuple(one.name for one in named_features(families))
-    # As they were rounded when they were measured: 25.9 and not 25.899999618.
+    # Rounded as when they were computed, which float32 does not preserve: 25.9, not 25.899999618.
     X = np.array(values, dtype=np.float64)[:, [every[name] for name in wanted]].round(DIGITS)
     return PictureFolder(ids, X, wanted, dict(sorted(left_out.items())))
 
 
 def thumbnail_of(store: Path, name: str) -> bytes | None:
-    """Return a thumbnail that was kept, as JPEG; None if there is none."""
+    """Return the stored thumbnail of a picture as JPEG; None if there is none."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(_read_only(store), uri=True)) as kept:
         found = kept.execute("SELECT thumbnail FROM picture WHERE id = ?", [name]).fetchone()
         return None if found is None else found[0]
@@ -207,7 +207,7 @@ def _connect(store: Path | None) -> sqlite3.Connection:
 
 
 def _known(kept: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    """Return the size and time of each picture that was measured, unless that is damaged."""
+    """Return the size and time of each picture in the store, without damaged entries."""
     found = kept.execute(
         "SELECT id, size, time FROM picture WHERE trouble IS NOT NULL OR length(features) = ?",
         [4 * len(named_features())],
@@ -227,9 +227,11 @@ Measured = tuple[str, tuple[bytes | None, bytes | None, str | None]]
 
 
 def _batches(folder: Path, names: Sequence[str]) -> Iterator[list[Measured]]:
-    """Measure pictures in threads, some at a time."""
+    """Compute the features of pictures in threads, in batches."""
     with warnings.catch_warnings(), ThreadPoolExecutor(MOST_THREADS) as threads:
-        warnings.simplefilter("ignore")  # of odd metadata, and of sizes that are checked
+        warnings.simplefilter(
+            "ignore"
+        )  # about unusual metadata, and about sizes, which are checked
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             yield list(

@@ -1,4 +1,4 @@
-"""What is measured in a picture, under names that say where: brightness, colours, lines."""
+"""Compute features of a picture, such as brightness, colour and lines, in named regions."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from linkselect._arrays import FloatArray
 from linkselect._messages import GuidedValueError
 
-# A picture is measured at this height and width, whatever its own. Each grid divides it.
+# Pictures are resized to this height and width, which every grid divides.
 SIDE = 144
 ROWS, COLUMNS = ("upper", "middle", "lower"), ("left", "centre", "right")
 LINES = ("vertical", "rising", "horizontal", "falling")
-# Grey pictures have colours of up to 0.005 in Lab by rounding. They should have none, or scaling
-# would make features of them; a difference of 0.1 is not visible.
+# In Lab, grey pictures have colours of up to 0.005 from rounding errors, which scaling would turn
+# into features. Rounding to 0.1, an invisible difference, removes them.
 COLOUR_DIGITS, DIGITS = 1, 4
-# Levels of brightness in the co-occurrence matrix: with more, 2,304 pixels fill it too thinly.
+# Brightness levels of the co-occurrence matrix; with more, 2,304 pixels would fill it too sparsely.
 LEVELS = 16
 
 
 class Region(NamedTuple):
-    """A part of a picture, in shares of its height and width from the upper left."""
+    """A part of a picture, in fractions of its height and width from the top left."""
 
     top: float
     left: float
@@ -31,41 +31,41 @@ class Region(NamedTuple):
 
 
 class NamedFeature(NamedTuple):
-    """A feature of pictures: its name, and the part of the picture that it looks at."""
+    """A picture feature: its name, and the region that it describes."""
 
     name: str
     region: Region
 
 
 class Family(NamedTuple):
-    """Features that belong together."""
+    """A family of features."""
 
     what: str
-    """What they measure, for help."""
+    """Description for help texts."""
     kinds: tuple[str, ...]
-    """What is measured in each field of the grid."""
+    """Names of the features in each cell of the grid."""
     grid: int
-    """How many fields the grid has in each direction."""
+    """Number of grid cells in each direction."""
     measure: Callable[[FloatArray, FloatArray], FloatArray]
-    """Takes Lab colours and edges; returns values of shape (grid, grid, kinds)."""
+    """Compute values of shape (grid, grid, kinds) from Lab colours and edges."""
 
 
 def _fields(values: NDArray[Any], grid: int) -> NDArray[Any]:
-    """Cut a picture into fields: shape (grid, grid, pixels of a field, ...)."""
+    """Split a picture into grid cells: shape (grid, grid, pixels per cell, ...)."""
     size = SIDE // grid
     cut = values.reshape(grid, size, grid, size, *values.shape[2:]).swapaxes(1, 2)
     return cut.reshape(grid, grid, size * size, *values.shape[2:])
 
 
 def _colors(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the mean of brightness, of both colour axes, and of their strength."""
+    """Return the mean brightness, both mean colour axes, and the mean colour strength."""
     strength = np.hypot(lab[..., 1], lab[..., 2])
     means = _fields(np.dstack([lab, strength]), FAMILIES["color"].grid).mean(axis=2)
     return np.round(means, COLOUR_DIGITS) + 0.0
 
 
 def _texture(lab: FloatArray, edges: FloatArray) -> FloatArray:
-    """Return the spread of brightness, the strength of edges, and how alike neighbours are."""
+    """Return the spread of brightness, the strength of edges, and the smoothness."""
     from skimage.feature import graycomatrix, graycoprops
 
     grid = FAMILIES["texture"].grid
@@ -86,7 +86,7 @@ def _texture(lab: FloatArray, edges: FloatArray) -> FloatArray:
 
 
 def _lines(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the share of lines in four directions: histograms of oriented gradients."""
+    """Return the proportion of lines in four directions: histograms of oriented gradients."""
     from skimage.feature import hog
 
     grid = FAMILIES["hog"].grid
@@ -98,14 +98,14 @@ def _lines(lab: FloatArray, _edges: FloatArray) -> FloatArray:
         block_norm="L2",
         feature_vector=False,
     ).reshape(grid, grid, 2 * len(LINES))
-    # Bins of 22.5 degrees start at 0; a direction is the two bins around it. Brightness changes
-    # across a line, so a gradient to the right is that of a vertical line.
+    # Bins of 22.5 degrees start at 0, and each direction combines the two bins around it. The
+    # gradient is perpendicular to a line: a horizontal gradient means a vertical line.
     around = np.roll(found, 1, axis=2).reshape(grid, grid, len(LINES), 2)
     return np.round(around.sum(axis=3), DIGITS)
 
 
 def _pixels(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the mean brightness of each field of a fine grid."""
+    """Return the mean brightness of each cell of a fine grid."""
     return np.round(_fields(lab[..., :1], FAMILIES["pixels"].grid).mean(axis=2), COLOUR_DIGITS)
 
 
@@ -135,7 +135,7 @@ DEFAULT_FAMILIES = ("color", "texture", "hog")
 
 @cache
 def named_features(families: Sequence[str] = tuple(FAMILIES)) -> tuple[NamedFeature, ...]:
-    """Return the features of some families, in the order in which they are measured.
+    """Return the features of some families, in the order in which they are computed.
 
     Examples
     --------
@@ -165,19 +165,19 @@ def _place(grid: int, row: int, column: int) -> str:
 
 
 def check_families(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the names of families, each once, in the order in which they are measured."""
+    """Check the names of families; return each once, in the order of computation."""
     unknown = [name for name in names if name not in FAMILIES]
     if unknown or not names:
         raise GuidedValueError(
-            f"features={unknown[0] if unknown else ''!r}, but there is no such family of features.",
-            f"Choose among {', '.join(FAMILIES)}, with commas between them.",
+            f"features={unknown[0] if unknown else ''!r} is not a family of picture features.",
+            f"Choose from {', '.join(FAMILIES)}, separated by commas.",
             "features",
         )
     return tuple(name for name in FAMILIES if name in names)
 
 
 def measure(pixels: NDArray[Any]) -> NDArray[np.float32]:
-    """Measure every family in a picture of SIDE x SIDE colours from 0 to 1."""
+    """Compute all families of features of an RGB picture of SIDE x SIDE pixels from 0 to 1."""
     from skimage.color import rgb2lab
     from skimage.filters import sobel
 

@@ -1,4 +1,4 @@
-"""Ask a person about pairs of samples, the most telling ones first."""
+"""Ask a person about pairs of samples, the most informative ones first."""
 
 from linkselect.asking._answers import Answer, Contradiction
 from linkselect.asking._queries import PairQueries

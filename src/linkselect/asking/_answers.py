@@ -1,4 +1,4 @@
-"""What a person answered about pairs of samples, what follows, and what is contradicted."""
+"""Answers about pairs of samples, the pairs they imply and contradictions among them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -21,17 +21,17 @@ SaidAbout = tuple[int, int, Said]
 
 @dataclass(frozen=True)
 class Answer:
-    """What was said about a pair of samples.
+    """An answer about a pair of samples.
 
     Attributes
     ----------
-    pair : tuple of two ids
-        The samples, in the order in which they were asked.
+    pair : tuple of two IDs
+        The samples, in the order in which they were shown.
     answer : {"alike", "different", "unsure"}
-        What was said.
+        The answer.
     adaptive : bool
-        Whether the pair was chosen by looking at the samples, so that it cannot validate a ranking;
-        not if it was drawn at random.
+        Whether the pair was chosen by looking at the samples. Only pairs that were drawn at random
+        can validate a ranking.
     """
 
     pair: Pair
@@ -41,18 +41,19 @@ class Answer:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An answer that earlier ones do not allow, and which of them.
+    """An answer that contradicts earlier answers, together with these.
 
     Attributes
     ----------
-    pair : tuple of two ids
-        The pair that was answered.
+    pair : tuple of two IDs
+        The samples of the pair.
     answer : {"alike", "different"}
         The answer, which was not recorded.
     conflict : Conflict
-        The cannot-link and the chain of must-links between its ends, one of which is this answer.
+        A cannot-link and the chain of must-links that connects its samples. The answer is one of
+        these links.
     earlier : tuple of Answer
-        The earlier answers of the chain. Changing any of them resolves this contradiction.
+        The earlier answers among these links. Changing any one of them resolves the contradiction.
 
     Examples
     --------
@@ -79,11 +80,11 @@ class Contradiction:
 
 
 def check_answer(answer: Any) -> Said:
-    """Return the answer if it is one."""
+    """Return the answer if it is valid; otherwise raise an error."""
     if not isinstance(answer, str) or answer not in ANSWERS:
         raise GuidedValueError(
-            f"answer={answer!r}, but an answer is 'alike', 'different' or 'unsure'.",
-            "Pass one of them.",
+            f"answer={answer!r}, but it must be 'alike', 'different' or 'unsure'.",
+            "Pass one of these three answers.",
             "answer",
         )
     return answer
@@ -91,22 +92,22 @@ def check_answer(answer: Any) -> Said:
 
 @dataclass(frozen=True)
 class Known:
-    """Hold what follows from answers, without listing all pairs that follow.
+    """Conclusions from answers, stored without listing all implied pairs.
 
     Attributes
     ----------
     must, cannot : ndarray of shape (n_pairs, 2)
-        The rows of the pairs that were answered "alike" and "different".
+        The rows of the pairs answered "alike" and "different".
     linked : ndarray of int
-        The rows that these pairs name, sorted.
+        The rows that occur in these pairs, sorted.
     group : ndarray of shape (n_samples,)
-        The group of each row that is linked, from 0; -1 for the others.
+        The group of alike samples to which each row in `linked` belongs, from 0; -1 for other rows.
     apart : ndarray of shape (n_apart, 2)
-        The pairs of groups that are known to differ, each once.
+        The pairs of groups that are known to differ, each listed once.
     unsure : frozenset of 2-tuples
-        The pairs that were answered "unsure", smaller row first.
+        The pairs answered "unsure", smaller row first.
     named : ndarray of bool of shape (n_samples,)
-        Whether any answer names the row, an unsure one included.
+        Whether each row occurs in any answer, including "unsure".
     """
 
     must: IntArray
@@ -118,11 +119,11 @@ class Known:
     named: BoolArray
 
     def decided(self, a: int, b: int) -> bool:
-        """Tell whether two rows need not be asked about: that follows, or was unsure."""
+        """Return whether a pair needs no question: it is implied or was answered "unsure"."""
         return in_order(a, b) in self.unsure or self.follows(a, b) is not None
 
     def follows(self, a: int, b: int) -> Said | None:
-        """Return what is known about two rows, if anything is."""
+        """Return the answer that is implied for two rows; None if there is none."""
         of_a, of_b = int(self.group[a]), int(self.group[b])
         if of_a < 0 or of_b < 0:
             return None
@@ -133,12 +134,12 @@ class Known:
         return "different" if other in self.apart[first:last, 1] else None
 
     def open_rows(self, row: int, among: IntArray) -> IntArray:
-        """Return those of some rows about which nothing is known together with `row`."""
+        """Return the rows in `among` whose relation to `row` is unknown."""
         undecided = among[among != row]
         own = int(self.group[row])
         if own >= 0:
             n_groups = int(self.group.max()) + 1
-            closed = np.zeros(n_groups + 1, dtype=bool)  # the last is that of no group
+            closed = np.zeros(n_groups + 1, dtype=bool)  # the last entry is for rows without group
             closed[own] = True
             closed[self.apart[:, 1][self.apart[:, 0] == own]] = True
             closed[self.apart[:, 0][self.apart[:, 1] == own]] = True
@@ -147,9 +148,9 @@ class Known:
         return undecided[~np.isin(undecided, unsure)] if unsure else undecided
 
     def after(self, a: int, b: int, said: Said) -> "Known":
-        """Return what `know` would say with one more answer, which must not contradict the others.
+        """Return the conclusions after one more answer, which must not contradict the others.
 
-        The time for it does not depend on the number of answers, except for copies of arrays.
+        The run time does not depend on the number of answers, except for copying arrays.
         """
         named = self.named.copy()
         named[[a, b]] = True
@@ -169,7 +170,7 @@ class Known:
         return replace(known, named=named, must=np.concatenate([self.must, link]))
 
     def _linking(self, row: int) -> "Known":
-        """Make a row a group of its own, unless it is in one; groups count by their first rows."""
+        """Assign a row without group to a new one; groups are numbered by their first rows."""
         if self.group[row] >= 0:
             return self
         number = int(self.group[:row].max(initial=-1)) + 1
@@ -183,7 +184,7 @@ class Known:
 
 
 def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
-    """Collect what answers about rows say; they must not contradict each other."""
+    """Draw conclusions from answers about rows; the answers must not contradict each other."""
     links: dict[Said, list[Rows]] = {kind: [] for kind in ANSWERS}
     for a, b, answer in said:
         links[answer].append((a, b))
@@ -207,7 +208,7 @@ def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
 
 
 def _each_once(pairs: IntArray) -> IntArray:
-    """Order pairs of groups, and the two of each; leave out repeated ones."""
+    """Sort pairs of groups, and the two groups in each pair; remove duplicates."""
     low, high = np.sort(pairs, axis=1).T
     size = int(pairs.max(initial=0)) + 1
     return np.stack(np.divmod(np.unique(low * size + high), size), axis=1)
@@ -216,16 +217,16 @@ def _each_once(pairs: IntArray) -> IntArray:
 def contradiction_of(
     new: Answer, rows: Rows, known: Known, others: Iterable[Answer]
 ) -> Contradiction | None:
-    """Find the shortest chain of other answers that does not allow a new one, if there is any.
+    """Find the shortest chain of other answers that contradicts a new answer, if there is one.
 
     Parameters
     ----------
     new : Answer
-        The answer in question.
+        The new answer.
     rows : tuple of two int
         The rows of its pair.
     known : Known
-        What follows from the other answers.
+        The conclusions from the other answers.
     others : iterable of Answer
         The other answers.
 

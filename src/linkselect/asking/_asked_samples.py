@@ -1,4 +1,4 @@
-"""The samples that are asked about: their ids, and their values as strategies see them."""
+"""The samples in questions: their IDs, and their values for query strategies."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -18,32 +18,32 @@ from linkselect.pairs._ids import check_ids, plain_id
 
 Progress = Callable[[int, int], None]
 
-# Progress is reported at least about so often, if there are enough features.
+# The smallest number of progress reports, if there are enough features.
 STEPS = 20
 
 
-# Gives scikit-learn's checks a name for their messages.
+# The class name that scikit-learn's checks use in their messages.
 _Asked = type("PairQueries", (BaseEstimator,), {})
 
 
 class SampleValues:
-    """Hold X, without a copy if it is an array or CSR, and the variance of each feature.
+    """The matrix X, not copied if it is an array or CSR, and the variance of each feature.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     progress : callable, optional
-        Called with the number of steps done and of all steps while X is read.
+        Called with the number of finished steps and of all steps while X is read.
 
     Attributes
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples, checked.
+        The checked samples.
     constant : ndarray of bool of shape (n_features,)
-        Which features have one value only.
+        Whether each feature is constant.
     spread : ndarray of shape (n_features,)
-        Twice the variance: the mean squared difference of two samples.
+        Twice the variance, which is the mean squared difference between two samples.
     """
 
     def __init__(self, X: Any, progress: Progress | None = None) -> None:
@@ -56,18 +56,18 @@ class SampleValues:
         with explained_overflow():
             self.spread = _spread(samples, progress)
         self.spread[self.constant] = 0.0
-        # Only rows are read from here on.
+        # From here on, X is read by rows only.
         self.X = samples.rows_first
         self._by_rows = as_samples(self.X)
-        # Any value near the samples serves to keep the digits of a feature with a large offset.
+        # Subtracting any sample preserves the precision of features with a large offset.
         self.centre = self.rows(np.arange(1))[0]
 
     def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
-        """Copy some rows as dense float64, all features of them or some."""
+        """Copy some rows as dense float64, with all features or some."""
         return self._by_rows.cells(rows, features)
 
     def standardized(self, rows: IntArray) -> FloatArray:
-        """Copy some rows, the features that vary centred and divided by the root of `spread`."""
+        """Copy some rows; centre the non-constant features and divide them by sqrt(`spread`)."""
         varies = ~self.constant
         values = self.rows(rows)[:, varies]
         values -= self.centre[varies]
@@ -75,7 +75,7 @@ class SampleValues:
         return values
 
     def distances(self, row: int, others: IntArray, features: IntArray) -> FloatArray:
-        """Return squared distances of a row to others in features of equal variance."""
+        """Return squared distances from a row to others, in features scaled to equal variance."""
         gaps = self.rows(others, features) - self.rows(np.array([row]), features)
         gaps /= np.sqrt(self.spread[features])
         return np.asarray(np.square(gaps).sum(axis=1))
@@ -96,21 +96,21 @@ def _spread(X: AnySamples, progress: Progress | None) -> FloatArray:
 
 
 class SampleNames:
-    """Find the rows of samples that a person or a program names.
+    """Map sample IDs to rows.
 
     Parameters
     ----------
     sample_ids : iterable of hashable or None
-        The id of each row; None if they are row numbers.
+        The ID of each sample; None to use row numbers.
     n_samples : int
-        The number of rows.
+        The number of samples.
 
     Attributes
     ----------
     ids : tuple of hashable
-        The id of each row.
+        The ID of each sample.
     are_rows : bool
-        Whether no ids were given.
+        Whether the IDs are row numbers.
     """
 
     def __init__(self, sample_ids: Iterable[Hashable] | None, n_samples: int) -> None:
@@ -119,24 +119,24 @@ class SampleNames:
         self.row_of = {sample: row for row, sample in enumerate(self.ids)}
 
     def checked(self, pair: Any) -> Pair:
-        """Return a pair of ids of two different samples."""
+        """Return a pair of two different sample IDs; raise an error if it is invalid."""
         if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
             raise GuidedTypeError(
-                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two ids.", "pair"
+                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two IDs.", "pair"
             )
         a, b = plain_id(pair[0]), plain_id(pair[1])
         for sample in (a, b):
             if not isinstance(sample, Hashable) or sample not in self.row_of:
                 raise GuidedValueError(
                     f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
-                    f"{len(self.ids)} samples, such as {self.ids[0]!r}.",
-                    "Name samples by sample_ids, or by row number if there are none.",
+                    f"{len(self.ids)} samples (for example, {self.ids[0]!r} is).",
+                    "Use the IDs in sample_ids, or row numbers if there are no IDs.",
                     "pair",
                 )
         if a == b:
             raise GuidedValueError(
-                f"The pair ({a!r}, {b!r}) is one sample twice.",
-                "Name two different samples.",
+                f"The pair ({a!r}, {b!r}) contains the same sample twice.",
+                "Pass two different samples.",
                 "pair",
             )
         return a, b
@@ -146,5 +146,5 @@ class SampleNames:
         return self.row_of[pair[0]], self.row_of[pair[1]]
 
     def key(self, pair: Pair) -> Rows:
-        """Return the rows of a pair, smaller first, whichever way round it stands."""
+        """Return the rows of a pair, smaller first, regardless of its order."""
         return in_order(*self.rows(pair))

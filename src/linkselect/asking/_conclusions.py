@@ -1,4 +1,4 @@
-"""What follows from all answers together: drawn anew, or from one more answer than before."""
+"""Conclusions from all answers, computed anew or updated after one more answer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,23 +13,23 @@ from linkselect.asking._asked_samples import SampleNames
 
 @dataclass(frozen=True)
 class Conclusions:
-    """Hold what questions, rankings and pages need to know of the answers.
+    """Conclusions from the answers, as needed for questions, rankings and the web page.
 
-    An answer costs the same time however many there are, except for copies of arrays.
+    The time to add an answer does not depend on their number, except for copying arrays.
 
     Attributes
     ----------
     known : Known
-        What follows from everything that was given or answered.
+        Conclusions from all given pairs and answers.
     seen : Known
-        What a strategy may see of it: pairs that were drawn at random are left alone, as if they
-        had been answered "unsure".
+        The part of these conclusions that a query strategy may use. Pairs that were drawn at random
+        are treated as if they had been answered "unsure".
     placed : tuple of (row, row, answer)
-        The answers to questions that were not drawn, in their order.
+        The answers to questions that were not drawn at random, in their order.
     adaptive : ndarray of shape (n_pairs, 2)
-        The rows of the links that were not drawn.
+        The rows of the must-links and cannot-links that were not drawn at random.
     counts : dict
-        How many answers of each kind there are, without what was given.
+        The number of answers of each kind, without given pairs.
     """
 
     known: Known
@@ -42,7 +42,7 @@ class Conclusions:
     def of(
         cls, given: Mapping[Rows, Answer], answers: Mapping[Rows, Answer], names: SampleNames
     ) -> Self:
-        """Draw all conclusions anew."""
+        """Compute all conclusions from given pairs and answers."""
         everything = {**given, **answers}
         placed = [one for one in answers.values() if one.adaptive]
         adaptive = [key for key, one in everything.items() if _is_adaptive_link(one)]
@@ -60,7 +60,7 @@ class Conclusions:
         )
 
     def after(self, key: Rows, rows: Rows, new: Answer) -> "Conclusions":
-        """Return what `of` would say with one more answer at the end, to a new pair."""
+        """Return the conclusions after one more answer, to a pair without an earlier answer."""
         linked = [key] if _is_adaptive_link(new) else []
         return Conclusions(
             self.known.after(*key, new.answer),
@@ -71,7 +71,7 @@ class Conclusions:
         )
 
     def leaving_alone(self, pairs: Iterable[Rows]) -> tuple[Known, Known]:
-        """Return `known` and `seen` as if some pairs had been answered "unsure"."""
+        """Return `known` and `seen` as if these pairs had been answered "unsure"."""
         known, seen = self.known, self.seen
         for key in pairs:
             known, seen = known.after(*key, "unsure"), seen.after(*key, "unsure")
@@ -79,7 +79,7 @@ class Conclusions:
 
 
 def known_from(answers: Mapping[Rows, Answer], n_samples: int) -> Known:
-    """Collect what answers say."""
+    """Draw conclusions from answers by rows."""
     return know(((*key, one.answer) for key, one in answers.items()), n_samples)
 
 

@@ -1,4 +1,4 @@
-"""Ask a person about pairs of samples: which to ask next, and what the answers say."""
+"""Choose pairs of samples to ask a person about, and record the answers."""
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import replace
@@ -26,44 +26,45 @@ Snapshot = tuple[Answers, Answers, Answers]
 
 
 class PairQueries:
-    """Choose the pairs of samples to ask a person about, and keep the answers.
+    """Choose pairs of samples to ask a person about, and record the answers.
 
-    What follows from earlier answers is never asked, nor what was answered "unsure". An answer
-    that earlier ones do not allow is not recorded, but returned with the answers it contradicts:
-    the person decides which of them to change.
+    A pair is not asked if its answer is implied by earlier answers, or if it was answered "unsure".
+    An answer that contradicts earlier ones is not recorded but returned together with these, so
+    that the person can decide which to change.
 
-    The next question depends on X, the pairs, the answers and `random_state` only, so a labelling
-    that was stored and resumed goes on in the same way.
+    The next question depends only on X, the pairs, the answers and `random_state`. A labelling
+    session that was stored and resumed therefore continues with the same questions.
 
-    Every fifth question is drawn at random, if possible from samples that no pair names: only
-    pairs that were chosen without looking at X can validate a ranking. The others, and answers
-    to what was not asked, are the adaptive ones of `pairs`.
+    Every fifth question is drawn at random, from samples without pairs if possible, because only
+    pairs chosen without looking at X can validate a ranking. All other pairs are marked as adaptive
+    in `pairs`, including answers about pairs that were not asked.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars. It is not copied if it
-        is an array or CSR, and must not change.
+        The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars. An array or CSR matrix is
+        not copied and must not be modified.
     pairs : Pairs, optional
-        What is known already.
+        Known pairs.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
-        Which pair to ask next. "grow" draws a random sample and asks it against the three groups
-        of alike samples that are nearest in the features that `LinkSelector` chooses from the
-        answers so far, until it is alike. "minmax" takes the sample that is farthest from all that
-        were asked about, and asks it against all groups. "random" draws pairs.
+        How to choose the next pair. "grow" takes a random sample and compares it with the three
+        nearest groups of alike samples, until one is alike. Distances are in the features that
+        `LinkSelector` chooses from the answers so far. "minmax" takes the sample that is farthest
+        from all samples in earlier questions, and compares it with all groups. "random" draws pairs
+        at random.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     progress : callable, optional
-        Is called with the number of steps done and of all steps while X is read, which takes
-        seconds if it is large.
+        Called with the number of finished steps and of all steps while X is read, which takes
+        seconds for large data.
 
     See Also
     --------
-    Pairs : What the answers become.
-    LinkSelector : The method whose features "grow" looks at.
-    ConstraintScore : The ranking that `scores` follows.
+    Pairs : Must-links and cannot-links, as obtained from the answers.
+    LinkSelector : The method whose features "grow" uses.
+    ConstraintScore : The method that computes `scores`.
 
     Examples
     --------
@@ -102,16 +103,16 @@ class PairQueries:
         n_samples = self._samples.n_samples
         self._names = SampleNames(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
-        # By rows, smaller first: what was given, and what was answered in its order.
+        # Given pairs and answers in their order, by rows, smaller first.
         self._given: Answers = {}
         self._answers: Answers = {}
-        # What was given about pairs that were changed since.
+        # The given pairs that were changed since.
         self._replaced: Answers = {}
         self._next: answering.Rows | None = None
-        self._chosen = False  # whether `_next` is the next question, or has to be found
-        # Grows whenever earlier answers change; else answers were only added at the end.
+        self._chosen = False  # whether `_next` is up to date
+        # Incremented when earlier answers change, but not when an answer is added.
         self.revision = 0
-        # The questions that were drawn at random when they were asked last, also in other windows.
+        # The pairs that were drawn at random when last asked, also in other windows.
         self._drawn: set[answering.Rows] = set()
         if pairs is not None:
             self._take(pairs, given.ids_are_index)
@@ -124,8 +125,8 @@ class PairQueries:
         if held.n_conflicts:
             raise PairConflictError(
                 describe_conflicts(held),
-                "Correct the pairs (Pairs.conflicts() lists all), or leave these cannot-links out: "
-                "pairs.without_conflicts().",
+                "Correct the pairs (Pairs.conflicts() lists all conflicts), or pass "
+                "pairs.without_conflicts() to drop these cannot-links.",
             )
         adaptive = set(held.adaptive)
         given = [answering.Answer(pair, "alike", pair in adaptive) for pair in held.must]
@@ -135,14 +136,15 @@ class PairQueries:
     # -- asking and answering ------------------------------------------------------------------
 
     def next_pair(self, skip: Iterable[Sequence[Hashable]] = ()) -> Pair | None:
-        """Return the pair to ask about, the same until the answers change; None if none is left.
+        """Return the pair to ask about, or None if none is left.
 
-        The first of the two is the sample that is being placed.
+        The pair stays the same until the answers change. Its first sample is the one that is being
+        assigned to a group.
 
         Parameters
         ----------
         skip : iterable of pairs, default=()
-            Pairs that are being asked elsewhere, such as in another window, and not here.
+            Pairs to exclude, because they are being asked elsewhere, such as in another window.
         """
         if not self._chosen:
             self._next = self._choose(self._all.placed)
@@ -150,7 +152,7 @@ class PairQueries:
         skipped = {self._names.key(self._names.checked(pair)) for pair in skip}
         found = self._next
         if found is not None and answering.in_order(*found) in skipped:
-            # Another sample is placed, since answers about the same one would meet.
+            # Ask about another sample, since two windows should not ask about the same one.
             found = self._choose((), skipped)
         if found is None:
             return None
@@ -171,20 +173,19 @@ class PairQueries:
     ) -> answering.Contradiction | None:
         """Record an answer, also about a pair that was not asked.
 
-        An answer to a pair that was answered before is taken instead of "unsure"; "unsure" leaves
-        the earlier answer as it is.
+        A new answer to the same pair replaces the earlier one, unless the new answer is "unsure".
 
         Parameters
         ----------
-        pair : tuple of two ids
+        pair : tuple of two IDs
             The samples, in any order.
         answer : {"alike", "different", "unsure"}
-            What the person said.
+            The answer.
 
         Returns
         -------
         Contradiction or None
-            What the answer contradicts. Then it was not recorded.
+            The contradiction with earlier answers, in which case the answer was not recorded.
         """
         said = answering.check_answer(answer)
         asked = self._asked(pair)
@@ -201,34 +202,34 @@ class PairQueries:
     def contradiction(
         self, pair: Sequence[Hashable], answer: answering.Said
     ) -> answering.Contradiction | None:
-        """Return what `answer` would return, without recording anything."""
+        """Return what `answer` would return for an answer, without recording it."""
         new = answering.Answer(self._asked(pair), answering.check_answer(answer))
         return self._contradicted(new)
 
     def change(
         self, pair: Sequence[Hashable], answer: answering.Said | None
     ) -> answering.Contradiction | None:
-        """Give an earlier answer another value; a pair that was given becomes an answer.
+        """Change an earlier answer or a given pair.
 
         Parameters
         ----------
-        pair : tuple of two ids
+        pair : tuple of two IDs
             The samples, in any order.
         answer : {"alike", "different", "unsure"} or None
-            The new value; None takes the answer back.
+            The new answer; None removes the answer.
 
         Returns
         -------
         Contradiction or None
-            What the new value contradicts. Then nothing was changed.
+            The contradiction with other answers, in which case nothing was changed.
         """
         said = None if answer is None else answering.check_answer(answer)
         key = self._names.key(self._asked(pair))
         before = self._said(key)
         if before is None:
             raise GuidedValueError(
-                f"The pair {tuple(pair)!r} has no answer that could change.",
-                "Pass a pair of `history` or of the pairs given, or call answer().",
+                f"The pair {tuple(pair)!r} has no answer to change.",
+                "Pass a pair in `history` or `given`, or use answer().",
                 "pair",
             )
         if said is None:
@@ -236,7 +237,7 @@ class PairQueries:
                 some.pop(key, None)
             self._learn()
             return None
-        # What is changed must not speak against its own change.
+        # The answer to be changed must not contradict its own change.
         others = {place: one for place, one in self._everything.items() if place != key}
         new, known = replace(before, answer=said), known_from(others, len(self.sample_ids))
         found = answering.contradiction_of(new, key, known, others.values())
@@ -245,10 +246,10 @@ class PairQueries:
         return found
 
     def undo(self) -> answering.Answer | None:
-        """Take back the last answer of `history` and return it; None if there is none.
+        """Remove the last answer in `history` and return it; None if there is none.
 
-        If it changed a pair that was given, that pair is again as it was given, unless answers that
-        were changed since do not allow that.
+        If the answer changed a given pair, the given pair is restored, unless other answers that
+        changed since contradict it.
         """
         if not self._answers:
             return None
@@ -261,16 +262,16 @@ class PairQueries:
         return last
 
     def snapshot(self) -> Snapshot:
-        """Return what `put_back` takes: all that is given and answered, in its order."""
+        """Return all given pairs and answers in their order, for `put_back`."""
         return dict(self._given), dict(self._answers), dict(self._replaced)
 
     def put_back(self, snapshot: Snapshot) -> None:
-        """Give and answer exactly what was there when a snapshot was taken."""
+        """Restore the given pairs and answers of a snapshot."""
         self._given, self._answers, self._replaced = map(dict, snapshot)
         self._learn()
 
     def _record(self, new: answering.Answer, *, in_place: bool = False) -> None:
-        """Write an answer at the end, or in the place of the one that it changes."""
+        """Add an answer at the end, or in place of the one that it changes."""
         key = self._names.key(new.pair)
         is_new = self._said(key) is None
         given = self._given.pop(key, None)
@@ -286,7 +287,7 @@ class PairQueries:
             self._learn()
 
     def _learn(self) -> None:
-        """Draw all conclusions anew, since earlier answers have changed."""
+        """Compute all conclusions again after a change of earlier answers."""
         self.revision += 1
         self._all = Conclusions.of(self._given, self._answers, self._names)
         self._chosen = False
@@ -306,17 +307,17 @@ class PairQueries:
 
     @property
     def X(self) -> Matrix:
-        """The samples as they were checked: an array or CSR."""
+        """The samples after validation: an array or CSR matrix."""
         return self._samples.X
 
     @property
     def sample_ids(self) -> tuple[Hashable, ...]:
-        """The id of each row; row numbers if there are none."""
+        """The ID of each sample; row numbers if no IDs were given."""
         return self._names.ids
 
     @property
     def pairs(self) -> Pairs:
-        """What was given and answered, without the unsure answers."""
+        """All given pairs and answers as must-links and cannot-links, without "unsure"."""
         sure = [one for one in self._everything.values() if one.answer != "unsure"]
         return Pairs(
             [one.pair for one in sure if one.answer == "alike"],
@@ -327,48 +328,48 @@ class PairQueries:
 
     @property
     def given(self) -> tuple[answering.Answer, ...]:
-        """The pairs that were known at the start, as answers."""
+        """The pairs given at the start, as answers."""
         return tuple(self._given.values())
 
     @property
     def history(self) -> tuple[answering.Answer, ...]:
-        """The answers, first to last."""
+        """All answers in their order."""
         return tuple(self._answers.values())
 
     @property
     def counts(self) -> dict[answering.Said, int]:
-        """How many answers of each kind `history` has."""
+        """The number of answers of each kind in `history`."""
         return dict(self._all.counts)
 
     @property
     def feature_names(self) -> Any:
-        """The names of the features if X was a frame with text for column names, else None."""
+        """The feature names if X was a frame with text for column names, else None."""
         return self._samples.feature_names
 
     def follows(self, pair: Sequence[Hashable]) -> answering.Said | None:
-        """Return "alike" or "different" if that follows from what is known, else None."""
+        """Return the answer that is implied for a pair, "alike" or "different"; None if none is."""
         return self._all.known.follows(*self._names.rows(self._names.checked(pair)))
 
     def answer_to(self, pair: Sequence[Hashable]) -> answering.Answer | None:
-        """Return what was answered about a pair or given, in whatever order; None if nothing."""
+        """Return the answer or given pair for two samples in any order; None if there is none."""
         return self._said(self._names.key(self._names.checked(pair)))
 
     def links(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the rows of must-links, of cannot-links, and of those that are adaptive.
+        """Return the rows of must-links, of cannot-links and of adaptive pairs.
 
-        What was given comes first, then the answers in their order.
+        Given pairs come first, followed by the answers in their order.
         """
         return self._all.known.must, self._all.known.cannot, self._all.adaptive
 
     def named(self) -> tuple[Hashable, ...]:
-        """Return the samples that some pair or answer names, in the order of the rows."""
+        """Return the samples that occur in pairs or answers, in row order."""
         return tuple(self.sample_ids[row] for row in np.flatnonzero(self._all.known.named))
 
     def scores(self) -> FloatArray | None:
-        """Return the Constraint Score of the pairs so far; smaller is better.
+        """Return the Constraint Scores for the current pairs; smaller is better.
 
-        The scores are those of `ConstraintScore().fit(X, pairs=queries.pairs)`, but only the
-        samples that pairs name are read. None until there is a must-link and a cannot-link.
+        The scores are the same as `ConstraintScore().fit(X, pairs=queries.pairs).scores_`, but only
+        samples in pairs are read. The result is None until there is a must-link and a cannot-link.
         """
         known = self._all.known
         if not len(known.must) or not len(known.cannot):
@@ -383,13 +384,13 @@ class PairQueries:
     # -- a state that can be stored ------------------------------------------------------------
 
     def state(self, after: int = 0) -> dict[str, Any]:
-        """Return everything but X and the ids as plain data, which JSON can hold.
+        """Return everything except X and the IDs as a dict that can be written as JSON.
 
         Parameters
         ----------
         after : int, default=0
-            Leave out so many answers, the first ones, and with them what was given: for what is
-            stored already.
+            The number of answers, from the first on, to leave out because they are already stored.
+            If it is not 0, the given pairs are left out as well.
         """
         n_new = len(self._answers) - after
         new = list(islice(reversed(self._answers.items()), n_new))[::-1]
@@ -406,7 +407,7 @@ class PairQueries:
             "answers": plain((one for _, one in new), self._names),
             "replaced": plain(self._replaced.values(), self._names),
             "adaptive": [[*key] for key, one in listed if one.adaptive],
-            # By them other samples are noticed.
+            # These reveal whether the state is loaded with other samples.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }
 
@@ -419,23 +420,23 @@ class PairQueries:
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Go on where `state` was taken, with the same next question.
+        """Resume from a state, with the same next question.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The same samples in the same order.
         state : dict
-            What `state` returned.
+            A state returned by `state`.
         sample_ids : iterable of hashable, optional
-            The same ids.
+            The same IDs.
         progress : callable, optional
-            As for `PairQueries`.
+            The same as for `PairQueries`.
 
         Returns
         -------
         PairQueries
-            With the answers that were given.
+            A new object with all given pairs and answers of the state.
         """
         check_state(state)
         queries = cls(X, None, sample_ids, state["strategy"], state["seed"], progress=progress)
@@ -444,7 +445,7 @@ class PairQueries:
         return queries
 
     def _asked(self, pair: Any) -> Pair:
-        """Return a pair in the order in which it was asked, if it was."""
+        """Return a pair of IDs, in the order of the current question if it is the same pair."""
         a, b = self._names.checked(pair)
         is_turned = self._chosen and self._next == self._names.rows((b, a))
         return (b, a) if is_turned else (a, b)

@@ -1,4 +1,4 @@
-"""A labelling as plain data: what is stored, and the checks when it comes back."""
+"""Convert a labelling session to plain data, and check such data when it is loaded."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,17 +15,18 @@ FIELDS = ("strategy", "seed", "n_samples", "n_features", "given", "answers", "na
 
 
 def plain(answers: Iterable[Answer], names: SampleNames) -> list[list[Any]]:
-    """Return answers as lists of two rows and a word."""
+    """Return each answer as a list of two rows and the answer."""
     return [[*names.rows(one.pair), one.answer] for one in answers]
 
 
 def check_state(state: Any) -> None:
-    """Refuse what has not the parts of a state."""
+    """Raise an error if the data are not a state of `PairQueries`."""
     if not isinstance(state, dict) or "version" not in state:
         raise _no_state("it has no version")
     if state["version"] != VERSION:
         raise GuidedValueError(
-            f"The state has version {state['version']!r}, but this linkselect reads {VERSION}.",
+            f"The state has version {state['version']!r}, but this version of linkselect reads "
+            f"version {VERSION}.",
             "Use the version of linkselect that wrote it.",
             "state",
         )
@@ -35,13 +36,13 @@ def check_state(state: Any) -> None:
 
 
 def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleNames) -> None:
-    """Refuse other samples than those that the state is about."""
+    """Raise an error if the state belongs to other samples."""
     stored = state["n_samples"], state["n_features"]
     if shape != stored:
         raise GuidedValueError(
-            f"The answers are about {stored[0]:,} samples with {stored[1]:,} features, but here "
-            f"are {shape[0]:,} samples with {shape[1]:,} features.",
-            "Pass the X that was asked about.",
+            f"The answers are about {stored[0]:,} samples with {stored[1]:,} features, but X has "
+            f"{shape[0]:,} samples with {shape[1]:,} features.",
+            "Pass the X to which the answers belong.",
             "X",
         )
     here = {str(row): repr(sample) for row, sample in enumerate(names.ids)}
@@ -50,7 +51,7 @@ def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleN
             raise _no_state(f"it names row {row}")
         if here[row] != name:
             raise GuidedValueError(
-                f"In the state row {row} is the sample {name}, but here it is {here[row]}.",
+                f"Row {row} is the sample {name} in the state, but {here[row]} in X.",
                 "Pass the same samples in the same order, with the same sample_ids.",
                 "sample_ids",
             )
@@ -59,21 +60,21 @@ def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleN
 def read_answers(
     state: dict[str, Any], shape: tuple[int, int], names: SampleNames
 ) -> tuple[dict[Rows, Answer], dict[Rows, Answer], dict[Rows, Answer]]:
-    """Read the answers of a state about these samples: those given, answered and replaced.
+    """Read the given pairs, the answers and the replaced pairs from a state.
 
     Parameters
     ----------
     state : dict
-        What `PairQueries.state` returned.
+        A state returned by `PairQueries.state`.
     shape : (int, int)
-        The number of samples and of features.
+        The numbers of samples and features of X.
     names : SampleNames
-        The ids of the samples.
+        The IDs of the samples.
 
     Returns
     -------
     tuple of three dicts
-        Answers by their rows, smaller first.
+        The given pairs, answers and replaced pairs, by their rows, smaller first.
     """
     _check_samples(state, shape, names)
     try:
@@ -85,7 +86,7 @@ def read_answers(
         raise _no_state(f"its answers cannot be read ({error})") from error
     is_unsure = any(one.answer == "unsure" for one in replaced.values())
     if is_unsure or not replaced.keys() <= answers.keys():
-        raise _no_state("it replaces pairs that it does not answer")
+        raise _no_state("it replaces pairs that have no answer")
     said = [(*rows, one.answer) for rows, one in {**given, **answers}.items()]
     left, right = know(said, shape[0]).apart.T
     if given.keys() & answers.keys() or (left == right).any():
@@ -94,16 +95,16 @@ def read_answers(
 
 
 def _adaptive_rows(state: dict[str, Any]) -> set[Rows]:
-    """Return the rows, smaller first, of the pairs that were chosen by looking at the samples."""
+    """Return the pairs chosen by looking at the samples, as rows, smaller first."""
     chosen = state.get("adaptive")
-    if chosen is None:  # written when no question was drawn, except by the strategy random
+    if chosen is None:  # an old state: questions were drawn at random by strategy "random" only
         answers = state["answers"] if state["strategy"] != "random" else ()
         chosen = [(a, b) for a, b, _ in answers]
     return {in_order(a, b) for a, b in chosen}
 
 
 def _read(said: Any, names: SampleNames, adaptive: set[Rows]) -> dict[Rows, Answer]:
-    """Read what `plain` wrote."""
+    """Read the answers that `plain` wrote."""
     found: dict[Rows, Answer] = {}
     for a, b, answer in said:
         if min(a, b) < 0:
@@ -115,14 +116,16 @@ def _read(said: Any, names: SampleNames, adaptive: set[Rows]) -> dict[Rows, Answ
 
 
 def _no_state(why: str) -> GuidedValueError:
-    """Say why something is no state."""
+    """Return an error that explains why some data are not a state."""
     return GuidedValueError(
-        f"This is no state of PairQueries: {why}.", "Pass what state() returned.", "state"
+        f"This is not a state of PairQueries: {why}.",
+        "Pass the result of PairQueries.state().",
+        "state",
     )
 
 
 def check_seed(random_state: Any) -> int:
-    """Return a number that can be stored and gives the same choices again."""
+    """Return `random_state` as a seed that can be stored and reproduces the random choices."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     try:
@@ -130,6 +133,6 @@ def check_seed(random_state: Any) -> int:
     except ValueError as error:
         raise GuidedValueError(
             f"random_state={random_state!r} cannot seed random choices.",
-            "Pass a whole number from 0, a RandomState, or None.",
+            "Pass a non-negative integer, a RandomState or None.",
             "random_state",
         ) from error

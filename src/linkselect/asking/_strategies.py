@@ -1,4 +1,4 @@
-"""The strategies of asking: which pair of samples to ask about next."""
+"""Query strategies: choose the next pair of samples to ask about."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -11,39 +11,39 @@ from linkselect.asking._answers import Known, Rows, SaidAbout
 from linkselect.asking._asked_samples import SampleValues
 from linkselect.asking._working import best_features
 
-# How many groups "grow" asks a sample against before it is a group of its own.
+# Number of groups that "grow" compares a sample with before the sample forms a new group.
 QUESTIONS = 3
-# For "minmax" the farthest of so many random samples is far enough, and found at once.
+# Number of random samples among which "minmax" looks for the farthest one; more would be slow.
 POOL = 1000
-# How many pairs "random" draws before it looks for one of which nothing is known.
+# Number of pairs that "random" draws before it searches systematically for an undecided pair.
 TRIES = 200
-# A ranking can be validated only by pairs that were chosen without looking at the samples. So every
-# fifth question is drawn at random, whatever the strategy.
+# Only pairs chosen without looking at the samples can validate a ranking. Therefore every strategy
+# draws one question in this many at random.
 EVERY = 5
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Hold everything that the next question may depend on.
+    """Everything on which the next question may depend.
 
-    A strategy is a function of this value alone. So the same question comes again after an answer
-    was taken back, and after a stored labelling was resumed.
+    A strategy is a function of this object alone, so the same question is asked again after an
+    answer is undone, or after a stored session is resumed.
 
     Attributes
     ----------
     samples : SampleValues
         The samples.
     known : Known
-        What follows from the answers.
+        The conclusions from the answers.
     history : tuple of (row, row, answer)
-        The answers to questions that were not drawn at random, in their order; the first row of
-        each is the sample that was being placed.
+        The answers to questions that were not drawn at random, in their order. The first row of
+        each is the sample that was being assigned to a group.
     n_answers : int
         The number of all answers.
     order : ndarray of int of shape (n_samples,)
-        All rows in a random order, which stays the same.
+        All rows in a random order, which is fixed for the session.
     seed : int
-        What other random choices start from.
+        The seed of other random choices.
     """
 
     samples: SampleValues
@@ -64,23 +64,23 @@ Nearest = Callable[[Situation, int, IntArray], int]
 def place(
     now: Situation, nearest: Nearest, choose: Choose | None = None, most: int | None = None
 ) -> Rows | None:
-    """Return a sample to place and the sample to ask it against; None if nothing is left.
+    """Return a sample to assign to a group and a sample to compare it with; None if none is left.
 
-    A sample is asked against one group after another until it is found alike. Each group is
-    represented by its nearest member. Once all samples are named, groups whose relation is not
-    known are asked about.
+    A sample is compared with one group after another until they are alike. Each group is
+    represented by its member nearest to the sample. Once all samples occur in answers, questions
+    are about groups whose relation is unknown.
 
     Parameters
     ----------
     now : Situation
-        What is known.
+        The current state of the session.
     nearest : callable
-        Takes the situation, a row and others; returns the nearest of the others.
+        Takes the situation, a row and other rows; returns the nearest of the other rows.
     choose : callable, optional
-        Takes the situation, the rows that no answer names, and those to compare them with; returns
-        the next one to place. Default: at random.
+        Takes the situation, the rows without answers and the rows in groups; returns the next row
+        to assign. Default: a random one.
     most : int, optional
-        The number of questions after which a sample is a group of its own. Default: no limit.
+        The number of questions after which a sample forms a new group. Default: no limit.
     """
     known = now.known
     row = _being_placed(now, most)
@@ -89,7 +89,7 @@ def place(
         if len(others):
             return row, nearest(now, row, others)
     linked, unnamed = known.linked, now.order[~known.named[now.order]]
-    if not len(linked):  # the first sample is the first group
+    if not len(linked):  # the first sample forms the first group
         linked, unnamed = unnamed[:1], unnamed[1:]
     if len(unnamed):
         row = choose(now, unnamed, linked) if choose else int(unnamed[0])
@@ -103,7 +103,7 @@ def place(
 
 
 def _being_placed(now: Situation, most: int | None) -> int | None:
-    """Return the sample that the last answer was about, if it is to be asked again."""
+    """Return the sample of the last question if it is still to be assigned to a group."""
     if not now.history or now.history[-1][2] == "alike":
         return None
     row = now.history[-1][0]
@@ -111,7 +111,7 @@ def _being_placed(now: Situation, most: int | None) -> int | None:
 
 
 def _groups_left(now: Situation, row: int) -> IntArray:
-    """Return the samples of the groups against which the sample was not asked yet."""
+    """Return the samples of the groups with which the sample has not been compared yet."""
     known = now.known
     asked = known.group[_partners(now, row)]
     return known.open_rows(row, known.linked[~np.isin(known.group[known.linked], asked)])
@@ -122,26 +122,26 @@ def _partners(now: Situation, row: int) -> list[int]:
 
 
 def grow(now: Situation) -> Rows | None:
-    """Ask a random sample against the three nearest groups, until it is found alike.
+    """Compare a random sample with the three nearest groups, until one is alike.
 
-    Distances are in the features that LinkSelector chooses from the answers so far, each divided
-    by the square root of twice its variance.
+    Distances are computed in the features that LinkSelector chooses from the answers so far, each
+    divided by the square root of twice its variance.
     """
     return place(now, _nearest_by_best, most=QUESTIONS)
 
 
 def _nearest_by_best(now: Situation, row: int, others: IntArray) -> int:
-    """Return the nearest of some rows; of equally near ones the first."""
+    """Return the nearest of some rows; ties go to the first."""
     features = best_features(now.samples, now.known, now.order)
     return int(others[now.samples.distances(row, others, features).argmin()])
 
 
 def minmax(now: Situation) -> Rows | None:
-    """Ask the farthest sample against all groups, nearest first, until it is found alike.
+    """Compare the farthest sample with all groups, nearest first, until one is alike.
 
-    It is the one, of at most 1,000 random samples, whose nearest sample among those that were
-    asked about is farthest away. Distances are in all features, each divided by the square root
-    of twice its variance.
+    Of at most 1,000 random samples, the farthest is the one with the largest distance to the
+    nearest sample in earlier questions. Distances are computed in all features, each divided by the
+    square root of twice its variance.
     """
     return place(now, _nearest_by_all, _farthest)
 
@@ -156,16 +156,16 @@ def _nearest_by_all(now: Situation, row: int, others: IntArray) -> int:
 
 
 def _distances(now: Situation, rows: IntArray, others: IntArray) -> FloatArray:
-    """Return squared distances in features of equal variance."""
+    """Return squared distances in features scaled to equal variance."""
     left, right = now.samples.standardized(rows), now.samples.standardized(others)
     squares = (left**2).sum(axis=1)[:, None] + (right**2).sum(axis=1)
     return np.maximum(squares - 2.0 * (left @ right.T), 0.0)
 
 
 def apart(now: Situation) -> Rows | None:
-    """Draw two samples that no pair names; if fewer are left, two of which nothing is known.
+    """Draw two samples without pairs at random; if fewer are left, two of unknown relation.
 
-    A pair validates only what was learnt from pairs of other samples.
+    A pair can only validate what was learnt from pairs of other samples.
     """
     fresh = np.flatnonzero(~now.known.named)
     if len(fresh) < 2:
@@ -176,12 +176,12 @@ def apart(now: Situation) -> Rows | None:
 
 
 def at_random(now: Situation) -> Rows | None:
-    """Draw two samples until nothing is known about them."""
+    """Draw two samples at random whose relation is unknown."""
     rng = np.random.default_rng([now.seed, now.n_answers])
     for a, b in rng.integers(now.samples.n_samples, size=(TRIES, 2)).tolist():
         if a != b and not now.known.decided(a, b):
             return a, b
-    # Little is left: look for it, from a random sample on.
+    # Few pairs are left: search for one, starting with a random sample.
     every = np.arange(now.samples.n_samples)
     for row in np.roll(now.order, int(rng.integers(len(every)))).tolist():
         left = now.known.open_rows(row, every)
@@ -194,32 +194,32 @@ STRATEGIES: dict[str, Strategy] = {"grow": grow, "minmax": minmax, "random": at_
 
 
 def is_drawn(strategy: str, n_answers: int) -> bool:
-    """Tell whether the question after so many answers is drawn at random."""
+    """Return whether the question after `n_answers` answers is drawn at random."""
     return strategy == "random" or n_answers % EVERY == EVERY - 1
 
 
 def next_question(strategy: str, now: Situation, seen: Known) -> Rows | None:
-    """Choose the next question; None if nothing is left.
+    """Choose the next question; None if no question is left.
 
     Parameters
     ----------
     strategy : str
         The name of the strategy.
     now : Situation
-        All that is known.
+        The current state of the session.
     seen : Known
-        What the strategy may see: the answers to drawn questions are missing, and their samples
-        are named. It would else choose by what is to validate its choice.
+        The conclusions that the strategy may use, without answers to randomly drawn questions.
+        Otherwise, the strategy would use answers that are meant to validate its choices.
     """
     if is_drawn(strategy, now.n_answers):
         return at_random(now) if strategy == "random" else apart(now)
     found = STRATEGIES[strategy](replace(now, known=seen))
-    # Once all samples are named, it may come upon what follows from drawn questions.
+    # Once all samples occur in answers, the strategy may choose a pair that is already decided.
     return STRATEGIES[strategy](now) if found is None or now.known.decided(*found) else found
 
 
 def check_strategy(name: object) -> str:
-    """Return the name if it is one of a strategy."""
+    """Return the name of a strategy if it is valid; otherwise raise an error."""
     if not isinstance(name, str) or name not in STRATEGIES:
         known = ", ".join(map(repr, STRATEGIES))
         raise GuidedValueError(

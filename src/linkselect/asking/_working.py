@@ -1,4 +1,4 @@
-"""The features that LinkSelector chooses from the answers so far, quickly enough for a question."""
+"""Choose features with LinkSelector from the answers so far, fast enough between two questions."""
 
 import warnings
 from weakref import WeakKeyDictionary
@@ -12,33 +12,33 @@ from linkselect.pairs import Pairs
 from linkselect.selectors import LinkSelector
 
 MOST = 20
-# The first alike answers decide: more than ten weigh no more than ten, and the features would have
-# to be chosen anew after each.
+# The first "alike" answers determine the features: in LinkSelector, more than ten have no more
+# weight than ten, and the features would have to be chosen again after each.
 MOST_ALIKE = 50
-# So many samples suffice to show how features vary; fewer, but 50, if they hold more numbers than
-# there is time for before the next question.
+# The first number of samples suffices to show how features vary. It is reduced, to 50 at least, if
+# the samples have more values than can be read before the next question.
 ENOUGH_SAMPLES, FEWEST_SAMPLES, SIZE = 200, 50, 1 << 22
 
-# The last two choices for each table, by the links that they were made from: once all samples are
-# named, each question is looked for without and with what drawn questions told.
+# The last two choices for each X, by the pairs used. Two are kept because, once all samples occur
+# in answers, each question is searched for without and with randomly drawn questions.
 _last: WeakKeyDictionary[SampleValues, dict[bytes, IntArray]] = WeakKeyDictionary()
 
 
 def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntArray:
-    """Return the features that LinkSelector chooses: a third of all, from 2 to 20.
+    """Return the best features according to LinkSelector: a third of all, between 2 and 20.
 
-    It sees the samples of the first 50 alike answers, the different answers between these, and
-    others up to 200 in all, fewer if there are more than 20,000 features. Constant features are not
-    among the best.
+    It uses the samples of the first 50 "alike" answers and the "different" answers between them.
+    Random samples are added up to 200 in total, or fewer if there are more than 20,000 features.
+    Constant features are never returned.
 
     Parameters
     ----------
     samples : SampleValues
         The samples.
     known : Known
-        What follows from the answers.
+        The conclusions from the answers.
     order : ndarray of int of shape (n_samples,)
-        All rows in a random order; the first ones fill up the samples.
+        All rows in random order, from which samples are added.
     """
     must = known.must[:MOST_ALIKE]
     ends = np.unique(must)
@@ -56,7 +56,7 @@ def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntAr
         n_best = max(2, min(MOST, samples.n_features // 3))
         selector = LinkSelector(min(n_best, samples.n_features))
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of features that are constant in these rows
+            warnings.simplefilter("ignore")  # some features may be constant in these rows
             chosen = selector.fit(samples.rows(rows), pairs=pairs).order_[:n_best]
         chosen_from[key] = chosen[~samples.constant[chosen]]
     return chosen_from[key]

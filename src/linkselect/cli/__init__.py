@@ -1,4 +1,4 @@
-"""The command line. Each command imports what it needs, so that help answers at once."""
+"""The command line. Each command imports only what it needs, so that help appears at once."""
 
 import os
 import sys
@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkselect import __version__
+from linkselect.cli._terminal import QUIET, say, throw_away
 
 __all__ = ["main"]
 
-# What each command does, and how it is typed. Commands are named by text, so that asking for
-# help imports none of them.
+# The description and examples of each command. Commands are given by name, so that help imports
+# none of them.
 COMMANDS = {
     "rank": (
         "Rank the features of a table and keep the best.",
@@ -19,61 +20,61 @@ COMMANDS = {
         "linkselect rank faces.npz --label y --select small.csv --report report.html",
     ),
     "compare": (
-        "Compare several methods on one table: accuracy, agreement, stability, time.",
+        "Compare methods on one table by accuracy, agreement, stability and time.",
         "linkselect compare iris.csv --label species --methods fisher,relieff",
         "linkselect compare iris.csv --label species --methods fisher --out c.json",
         "linkselect compare iris.csv --drop species --pairs pairs.csv",
     ),
     "ask": (
-        "Ask on a page whether samples are alike, and write the pairs.",
+        "Show pairs of samples in the browser, ask whether they are alike, and save the answers.",
         "linkselect ask",
         "linkselect ask photos",
         "linkselect ask genes.parquet --id-column patient --out pairs.csv",
         "linkselect ask faces.npz --image-shape 32x32",
     ),
     "features": (
-        "Measure the pictures of a folder: a table with one row for each.",
+        "Compute features of the images in a folder, one row per image.",
         "linkselect features photos --out photos.csv",
         "linkselect features photos --features color,texture --out photos.csv",
     ),
     "methods": (
-        "List the methods, what each one needs, and what it does.",
+        "List the methods, the supervision they need, and what they do.",
         "linkselect methods",
         "linkselect methods relieff",
     ),
     "schema": (
-        "Print the JSON Schema of what rank or compare writes as JSON.",
+        "Print the JSON Schema of the results of rank or compare.",
         "linkselect schema rank",
     ),
     "reproduce": (
-        "Repeat a paper's experiments, and show its numbers beside ours.",
+        "Repeat the experiments of a paper and compare the results with the published ones.",
         "linkselect reproduce constraint-score-2008 --table 2 --data-dir data",
         "linkselect reproduce similarity-constraint-score-2020 --runs 10 --jobs 2",
     ),
     "demo": (
-        "Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.",
+        "Select pixels of handwritten digits from 20 pairs and measure the accuracy.",
         "linkselect demo --n-features 16 --report digits.html",
     ),
     "pairs make": (
-        "Make pairs of labels, or of the design of a study.",
+        "Derive pairs from labels or from the design of a study.",
         "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
         "linkselect pairs make study.csv --same patient --across batch --out p.csv",
     ),
     "pairs check": (
-        "Check pairs against a table: coverage, conflicts, rows that are not there.",
+        "Check pairs against a table: coverage, conflicts and unknown rows.",
         "linkselect pairs check pairs.csv iris.csv",
     ),
     "pairs explain": (
-        "Explain conflicts: the chain of must-links that contradicts each cannot-link.",
+        "Show the chain of must-links that contradicts each cannot-link.",
         "linkselect pairs explain pairs.csv",
     ),
     "pairs worth": (
-        "Tell what each pair changes in a ranking: what would happen without it.",
+        "Measure how the ranking would change without each pair.",
         "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
         "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
     ),
     "pairs suspects": (
-        "List the pairs that the other pairs speak against, to ask again about the first.",
+        "List the pairs that agree least with the other pairs, so that you can verify them.",
         "linkselect pairs suspects pairs.csv genes.parquet --id-column patient",
     ),
     "pairs convert": (
@@ -81,6 +82,10 @@ COMMANDS = {
         "linkselect pairs convert pairs.csv pairs.json",
     ),
 }
+
+_COMMON = (
+    "All commands accept --quiet (print errors only) and --debug (show where an error occurs)."
+)
 
 
 def main() -> None:
@@ -90,9 +95,10 @@ def main() -> None:
 
 def run(arguments: Sequence[str]) -> int:
     """Run one command and return its exit code: 0, 1 for bad input, 2 for bad usage."""
-    _print_whatever_comes()
+    _escape_unencodable()
     debug = "--debug" in arguments
-    arguments = [argument for argument in arguments if argument != "--debug"]
+    QUIET.set("--quiet" in arguments)
+    arguments = [argument for argument in arguments if argument not in ("--debug", "--quiet")]
     try:
         import cyclopts
     except ImportError:
@@ -101,48 +107,46 @@ def run(arguments: Sequence[str]) -> int:
         return 1
     from linkselect._messages import GuidedError
     from linkselect.cli._errors import InputError
-    from linkselect.cli._output import throw_away
 
     command = " ".join(["linkselect", *arguments[:1]])
     try:
         make_app()(arguments, exit_on_error=False, result_action="return_value")
         sys.stdout.flush()
     except cyclopts.CycloptsError:
-        return 2  # cyclopts has said why
+        return 2  # cyclopts has printed the reason
     except (BrokenPipeError, SystemExit) as error:
-        # Whoever read the output has enough; rich turns that into an exit.
+        # The reader of the output has closed the pipe, which rich turns into an exit.
         if isinstance(error, SystemExit) and not isinstance(error.__context__, BrokenPipeError):
             raise
         throw_away(sys.__stdout__ or sys.stdout)
-    except (InputError, GuidedError, OSError) as error:  # they say what to do
+    except (InputError, GuidedError, OSError) as error:  # their messages are complete
         return _end(f"{command}: {error}", getattr(error, "exit_code", 1), debug)
     except KeyboardInterrupt:
         return _end(f"{command}: stopped.", 130, debug)
     except ImportError as error:
-        return _end(f"{command}: {_why_not_loaded(error)}", 1, debug)
+        return _end(f"{command}: {_import_problem(error)}", 1, debug)
     except MemoryError:
         return _end(f"{command}: not enough memory for this table and method.", 1, debug)
     except Exception as error:
         what = f"{command}: unexpected {type(error).__name__}: {error}"
-        return _end(f"{what}\nThis is a fault of linkselect. --debug shows where.", 1, debug)
+        return _end(f"{what}\nThis is a bug in linkselect. --debug shows where.", 1, debug)
     return 0
 
 
-def _why_not_loaded(error: ImportError) -> str:
-    """Say why a package could not be used, whether or not it is installed."""
+def _import_problem(error: ImportError) -> str:
+    """Explain why a package could not be imported, whether or not it is installed."""
     text = str(error)
     if isinstance(error, ModuleNotFoundError):
-        hint = "pip install 'linkselect[all]' has everything"
-        return f"needs a package that is not there: {text}; {hint}."
+        return f"a package is not installed: {text}. pip install 'linkselect[all]' installs all."
     if any(words in text.lower() for words in ("memory", "map segment", "allocate", "tls")):
-        return f"a package could not be loaded, since memory is limited (ulimit?): {text}."
-    if "pip install" in text:  # our own words
+        return f"a package could not be loaded for lack of memory (see ulimit -v): {text}."
+    if "pip install" in text:  # a message of this library
         return text
-    return f"a package could not be loaded: {text}. Installing it again may help."
+    return f"a package could not be loaded: {text}. Try to install it again."
 
 
-def _print_whatever_comes() -> None:
-    """Print an escape for characters that the terminal cannot encode, instead of failing."""
+def _escape_unencodable() -> None:
+    """Escape characters that the terminal cannot encode, instead of failing."""
     # A stream that was closed before the start is None.
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
@@ -156,29 +160,27 @@ def _end(message: str, code: int, debug: bool) -> int:
         import traceback
 
         traceback.print_exc()
-    from linkselect.cli._output import say
-
     say(message, error=True)
     return code
 
 
 def make_app() -> Any:
-    """Return the tree of commands."""
+    """Return the application with all commands."""
     import cyclopts
 
     app = cyclopts.App(
         name="linkselect",
-        help="Select features from must-link and cannot-link pairs, a few labels, or none.",
+        help="Feature selection from must-link and cannot-link pairs, few labels, or none.",
         help_format="markdown",
-        help_epilogue="Every command takes --help, and --debug to show where an error comes from.",
+        help_epilogue=_COMMON,
         version=__version__,
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
-        suppress_keyboard_interrupt=False,  # we say that it was stopped
+        suppress_keyboard_interrupt=False,  # `run` reports that the command was stopped
     )
-    pairs = cyclopts.App(name="pairs", help="Make, check, explain, weigh or convert pairs.")
+    pairs = cyclopts.App(name="pairs", help="Derive, check, examine or convert pairs.")
     for words, (summary, *examples) in COMMANDS.items():
         group, _, name = words.rpartition(" ")
-        example = "\n".join(["Example:", "```", *examples, "```"])
+        example = "\n".join(["Example:", "```", *examples, "```", _COMMON])
         function = f"linkselect.cli._{group or name}:{name}"
         parent = pairs if group else app
         parent.command(function, name=name, help=summary, help_epilogue=example)

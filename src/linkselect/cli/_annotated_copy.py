@@ -18,18 +18,18 @@ KEY = "linkselect"
 
 
 def write_annotated(path: Path, table: Path, array: str | None, summary: Summary) -> None:
-    """Copy the table, and add columns to the frame of its features and an entry to `uns`.
+    """Copy an .h5ad file, and add the ranking to its feature frame and an entry to `uns`.
 
     Parameters
     ----------
     path : Path
-        Where the copy goes.
+        The copy to write.
     table : Path
         The .h5ad file that was ranked.
     array : str or None
-        Which layer was ranked.
+        The layer that was ranked.
     summary : dict
-        What `summarize` gives.
+        The result of `summarize`.
     """
     axis = features_of(matrix_named(array))
     with opened(table) as file:
@@ -53,7 +53,7 @@ def write_annotated(path: Path, table: Path, array: str | None, summary: Summary
 
 
 def _columns(summary: Summary, names: list[str]) -> dict[str, Any]:
-    """Return the columns of the ranking in the order of the file; what was dropped has no rank."""
+    """Return the columns of the ranking in file order; dropped features have no rank."""
     ranking: dict[str, Any] = dict(summary["ranking"])
     place = {name: row for row, name in enumerate(names)}
     rows = [place[name] for name in ranking["feature"]]

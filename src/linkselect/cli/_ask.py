@@ -1,4 +1,4 @@
-"""`linkselect ask`: a page that turns looking at two samples into pairs."""
+"""`linkselect ask`: a local web page for labelling pairs of samples."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from linkselect._messages import GuidedError, many
 from linkselect._pictures import named_features
 from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError, shown
-from linkselect.cli._output import check_apart, check_target, progress, say, say_notes
+from linkselect.cli._output import check_apart, check_target
 from linkselect.cli._preparation import DEFAULT_PREPARATION, Preparation, settle_values
 from linkselect.cli._supervision_input import explained, pairs_of
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table, read_text_column
 from linkselect.cli._tables.picture_table import is_picture_folder, store_of
 from linkselect.cli._tables.table import NoColumnError
+from linkselect.cli._terminal import progress, say, say_notes
 
 if TYPE_CHECKING:
     from linkselect.labelling._shown_samples import ShownSamples
@@ -42,24 +43,24 @@ selector = LinkSelector().fit(X, pairs=pairs)"""
 
 @dataclass(frozen=True)
 class Showing:
-    """How samples are shown.
+    """Display of samples.
 
     Parameters
     ----------
     images
-        A picture file for each sample: a folder of files named by the ids, or the column that
-        names files beside the table.
+        A picture for each sample: a folder of files named by the ids, or a column with file names
+        relative to the table.
     image_shape
         Height and width, such as 8x8, if the features are the pixels of an image.
     curve
-        The features are in order, as in a spectrum or a series.
+        Show each sample as a curve; the features are in order, as in a spectrum or a time series.
     curves
         A curve for each sample: a folder of CSV or NPY files named by the ids, with one column of
-        values or two, x and y; or a pattern such as 'ecg_*', for features that are in order.
+        values, or with columns x and y; or a pattern such as 'ecg_*' for features in order.
     text
-        The column of texts to show.
+        The column with the text to show.
     show
-        A further column to show below each sample. Give it once for each.
+        A further column to show below each sample. Repeat the option for several.
     """
 
     images: str | None = None
@@ -71,7 +72,7 @@ class Showing:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are shown but are not features."""
+        """The columns that are displayed but are not features."""
         named = [self.text, *self.show]
         if self.images is not None and not Path(self.images).is_dir():
             named.append(self.images)
@@ -95,25 +96,25 @@ def ask(
     port: int = 0,
     browser: Annotated[bool, Parameter(negative="--no-browser")] = True,
 ) -> None:
-    """Ask on a page of this machine whether samples are alike, and write the pairs.
+    """Label pairs of samples on a local web page, and write them to a file.
 
     Parameters
     ----------
     table
         A folder of pictures (PNG, JPEG, TIFF, WebP, GIF, BMP, also in subfolders), or a table: CSV,
-        TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Without
-        one, the handwritten digits of scikit-learn are an example.
+        TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Default:
+        the handwritten digits of scikit-learn, as an example.
     pairs
-        A CSV or JSON file of pairs to go on from.
+        A CSV or JSON file of existing pairs to start from.
     out
-        The CSV file of pairs, written in pauses and at the end. Beside it lies a file that ends in
-        .linkselect.sqlite with every answer at once: the same command goes on where it ended.
+        The CSV file for the pairs, written in pauses and at the end. A file next to it, ending in
+        .linkselect.sqlite, stores every answer at once, so that the same command resumes.
     strategy
-        Which pair is asked next.
+        How to choose the next pair.
     seed
-        Where random draws start from.
+        The random seed.
     port
-        The port of the page; 0 for a free one.
+        The port of the page; 0 selects a free one.
     browser
         Open the page in the browser.
     """
@@ -125,7 +126,7 @@ def ask(
     if table is not None and is_picture_folder(table):
         read = replace(read, picture_store=store_of(out))
     with _explained():
-        # First, so that a name that is no column is said to be that of its own option.
+        # First, so that an unknown column is reported with the option that names it.
         texts = {name: _column(table, read, showing, name) for name in showing.columns}
         data, shape = _data(table, read, showing)
     with progress(sys.stderr.isatty()) as report, _explained():
@@ -144,7 +145,7 @@ def ask(
             DIGITS_AGAIN.format(out=str(out))
             if table is None
             else _again([str(table), *_typed(read, showing.columns), *_typed(prepare)], out),
-            lambda done, total: report(done, total, "looking at the samples"),
+            lambda done, total: report(done, total, "comparing the samples"),
         )
         labelling, more = begin(wanted)
     say_notes([*data.notes, *notes, *about_pairs, *more])
@@ -160,13 +161,13 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
     except InputError:
         labelling.close()
         raise
-    # From the start on: who presses Ctrl-C as soon as the address is there ends it, too.
+    # Ctrl-C must work as soon as the address is printed.
     try:
         _end_by_signals()
         server.start()
         say(f"Open {server.address}")
-        say("The address holds a secret: who has it can answer, on this machine. Ctrl-C ends it.")
-        sys.stdout.flush()  # a program that reads the address through a pipe waits for it
+        say("Anyone on this machine who has this address can answer. Press Ctrl-C to stop.")
+        sys.stdout.flush()  # a program may read the address through a pipe
         if browser:
             webbrowser.open(server.address_once())
         server.wait()
@@ -176,15 +177,15 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         counts = labelling.queries.counts
         server.close()
     given = ", ".join(f"{number} {answer}" for answer, number in counts.items())
-    where, kept = "Without an answer, no file is kept", labelling.samples.thumbnails
-    where += "." if kept is None else f" but {kept}, which has what was measured."
+    where, kept = "No answers, so no pairs were written.", labelling.samples.thumbnails
+    where += "" if kept is None else f" Picture features are kept in {kept}."
     if labelling.file.out.exists():
-        where = f"The pairs are in {labelling.file.out}; the same command goes on."
+        where = f"The pairs are in {labelling.file.out}; run the same command to resume."
     say(f"\n{given}. {labelling.trouble or where}")
 
 
 def _end_by_signals() -> None:
-    """Let a terminal that is closed, and a program that ends this one, do as Ctrl-C does."""
+    """Treat a closed terminal and a termination signal like Ctrl-C."""
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
             signal.signal(getattr(signal, name), signal.default_int_handler)
@@ -193,13 +194,13 @@ def _end_by_signals() -> None:
 def _data(
     table: Path | None, read: Reading, showing: Showing
 ) -> tuple[Table, tuple[int, int] | None]:
-    """Read the samples, and the shape of their pictures."""
+    """Read the samples; return them with the shape of their images, if given."""
     if table is not None:
-        # What stands beside pictures is no feature that could be left out.
+        # A folder of pictures has no feature columns that could be dropped.
         shown_only = () if read.picture_store else showing.columns
         data = read_table(table, replace(read, drop=(*read.drop, *shown_only)))
         if data.X.shape[0] < 2:
-            raise InputError(f"{data.source} has one sample, but a question is about two.")
+            raise InputError(f"{data.source} has only one sample, but a pair needs two.")
         return data, _shape(showing.image_shape, data)
     if showing.image_shape is not None or showing.curve or showing.curves is not None:
         raise UsageError("--image-shape, --curve and --curves need a table.")
@@ -253,7 +254,7 @@ def _samples(
 
 
 def _in_order(pattern: str, data: Table) -> IntArray:
-    """Find the features that a pattern names, as parts of a curve."""
+    """Return the positions of the features that match a pattern, as points of a curve."""
     found = np.flatnonzero([fnmatchcase(name, pattern) for name in data.names])
     if len(found) < 2:
         raise InputError(
@@ -276,14 +277,14 @@ def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> l
 
 
 def _again(typed: list[str], out: Path) -> str:
-    """Return the command that ranks by the pairs, without the page."""
+    """Return the command that ranks the features with the pairs."""
     return shlex.join(
         ["linkselect", "rank", *typed, "--pairs", str(out), "--report", "report.html"]
     )
 
 
 def _typed(given: Reading | Preparation, also_dropped: tuple[str, ...] = ()) -> Iterator[str]:
-    """Yield the options that differ from their defaults, as they are typed."""
+    """Yield the command-line form of all options that differ from their defaults."""
     for field in fields(given):
         value = getattr(given, field.name)
         if field.name == "drop":
@@ -303,7 +304,7 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
         return None
     height, cross, width = text.lower().partition("x")
     if not (cross and height.isdecimal() and width.isdecimal()):
-        raise UsageError(f"--image-shape {text}: write height x width, such as 8x8.")
+        raise UsageError(f"--image-shape {text} must be height x width, such as 8x8.")
     if int(height) * int(width) != len(data.names):
         raise UsageError(
             f"--image-shape {text} has {int(height) * int(width):,} pixels, but {data.source} has "
@@ -314,13 +315,13 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn errors of the page into those of the command line."""
+    """Turn errors of the labelling page into errors of the command line."""
     try:
         with explained({}):
             yield
     except InputError as error:
         cause = error.__cause__
         if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
-            how = " --out names the file to write, --pairs one to go on from."
+            how = " --out names the file to write, and --pairs a file to start from."
             raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise

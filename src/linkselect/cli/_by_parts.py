@@ -1,4 +1,4 @@
-"""`linkselect rank` on a table that is read by parts: when, by whom, and with which method."""
+"""`linkselect rank` on a table that is read in parts because it does not fit in memory."""
 
 from __future__ import annotations
 
@@ -12,58 +12,58 @@ from typing import Any
 
 from linkselect.cli._choices import Choice, described, methods
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._output import progress
 from linkselect.cli._tables import Reading, Table, open_parts, read_table
 from linkselect.cli._tables.limits import bytes_needed, memory_limit, readable_size
 from linkselect.cli._tables.parts import INTO_MEMORY, size_of
 from linkselect.cli._tables.reading import TableFile, has_parts
 from linkselect.cli._tables.table import StoredTable
+from linkselect.cli._terminal import progress
 
-# Seconds until a scheduler that does not answer counts as absent.
+# Seconds to wait for a scheduler.
 CONNECT_SECONDS = 10
 _ADDRESS = "The address looks like tcp://10.0.0.1:8786, and `dask scheduler` prints it."
 NOT_VALIDATED = (
-    "the ranking was not validated: that fits the method again many times, and the table is read "
-    "by parts. A table of some of the rows can be validated."
+    "The ranking was not validated, because that would read the table many times. Validate a "
+    "sample of the rows instead."
 )
-# What reading by parts takes in all: always, for the rows of a search or of pairs, and in each
-# thread; the last two of pieces of the usual size. Measured, and rounded up.
+# Bytes needed to read in parts: in any case, for the rows of a search or of pairs, and in each
+# thread; rows and thread pieces are for pieces of the usual size. Measured, and rounded up.
 _ALWAYS, _ROWS_HELD = 32 << 20, 300 << 20
 _THREAD, _THREAD_PIECES = 16 << 20, 280 << 20
-# A line of Zarr's chunks is held as it is stored, decoded, and as a matrix.
+# A line of Zarr chunks is in memory encoded, decoded, and as a matrix.
 _COPIES_OF_LINE = 3
-# Labels and ids as text, and what is made of them; the numbers of rows without.
+# Bytes for each row: labels and ids as text with their codes, or row numbers only.
 _ROW_WITH_TEXT, _ROW = 200, 24
-# Pieces of a quarter of the usual size cost no more time, pieces of a sixteenth about a quarter.
+# Pieces of a quarter of the usual size are as fast; a sixteenth takes about 25 % more time.
 _GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
-# A limit below counts as this: the libraries that read take as much themselves.
+# Lower limits are raised to this, which the libraries that read files need themselves.
 _LEAST_LIMIT = 96 << 20
 
 
 def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | None) -> str | None:
-    """Say why a table is read by parts; None if it is not."""
+    """Return the reason for reading a table in parts; None if it is read at once."""
     asked = "--scheduler" if scheduler is not None else "--by-parts" * asked_for
     if not path.exists():
-        return None  # reading it says so
+        return None  # reading it raises the error
     if not has_parts(path):
         if asked:
             raise UsageError(
-                f"{asked}: {path.name} cannot be read by parts. Parquet files and folders of them, "
-                "NPY files, Zarr arrays and .h5ad files can."
+                f"{asked}: {path.name} cannot be read in parts. Parquet files and folders, NPY "
+                "files, Zarr arrays and .h5ad files can."
             )
         return None
     if asked:
-        return f"{path.name} is read by parts, as {asked} says."
+        return f"{path.name} is read in parts because of {asked}."
     limit = memory_limit(read.max_memory)
     try:
         needed = size_of(TableFile(path, read))
     except InputError:
-        return None  # reading it says what is wrong
+        return None  # reading it raises the error
     if needed <= limit or read.transpose:
         return None
     return (
-        f"{path.name} would take {readable_size(needed)} in memory, more than the limit of "
-        f"{readable_size(limit)}: it is read by parts."
+        f"{path.name} is read in parts: it would take {readable_size(needed)} of memory, more than "
+        f"the limit of {readable_size(limit)}."
     )
 
 
@@ -71,18 +71,18 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
 def opened(
     path: Path, read: Reading, by_parts: bool, scheduler: str | None, bar: bool
 ) -> Iterator[Table]:
-    """Read a table, or open it to be read by parts: by a cluster, or so that `--max-memory` holds.
+    """Read a table, or open it for reading in parts within `--max-memory`, or by a cluster.
 
     Parameters
     ----------
     path, read
-        The table.
+        The table and the options for reading it.
     by_parts : bool
-        Whether it is read by parts.
+        Whether to read it in parts.
     scheduler : str or None
-        The address of a Dask cluster that reads them.
+        The address of a Dask cluster that reads the parts.
     bar : bool
-        Whether to show how much of the parts was read.
+        Whether to show a progress bar.
     """
     if not by_parts:
         yield read_table(path, read)
@@ -92,7 +92,7 @@ def opened(
         parts_shown() if bar else nullcontext(),
     ):
         table = open_parts(path, read)
-        # The workers of a cluster have limits of their own.
+        # The workers of a cluster have their own limits.
         if scheduler is not None or not isinstance(table, StoredTable):
             yield table
             return
@@ -106,7 +106,7 @@ def opened(
 
 
 def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, float]:
-    """Return by how many threads a table is read, and which share of the usual size pieces have."""
+    """Return the number of reading threads, and the size of pieces relative to the usual size."""
     has_text = table.labels is not None or table.ids is not None
     of_rows = table.X.shape[0] * (_ROW_WITH_TEXT if has_text else _ROW)
     in_thread = _THREAD + _COPIES_OF_LINE * table.X.source.line_bytes()
@@ -117,9 +117,9 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
             return n_threads, min(share, 1.0)
     least = _ALWAYS + of_rows + in_thread + _LEAST_SHARE * (_ROWS_HELD + _THREAD_PIECES)
     raise InputError(
-        f"{table.source}: reading it by parts takes {readable_size(least)}, of which "
-        f"{readable_size(of_rows)} are for the labels, ids and numbers of its rows; more than the "
-        f"limit of {readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
+        f"{table.source}: reading it in parts takes {readable_size(least)} of memory "
+        f"({readable_size(of_rows)} for labels, ids and numbers of rows), more than the limit of "
+        f"{readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
     )
 
 
@@ -127,53 +127,53 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
 
 
 def check_reads_parts(choice: Choice, selector: Any, table: StoredTable) -> None:
-    """Refuse a method that needs all of a table in memory."""
+    """Check that a method does not need the whole table in memory."""
     if "parts" in described(selector).works_on:
         return
     able = [name for name, one in methods().items() if "parts" in one.method.works_on]
     raise UsageError(
-        f"{choice.name} needs the table in memory, but {table.source} is read by parts. These "
-        f"methods can read parts: {', '.join(able)}. Or {INTO_MEMORY}."
+        f"{choice.name} needs the table in memory, but {table.source} is read in parts. Methods "
+        f"that support this: {', '.join(able)}. Or {INTO_MEMORY}."
     )
 
 
 def check_labelled_fit(table: StoredTable, read: Reading) -> None:
-    """Refuse to take the labelled rows of a table into memory if they do not fit."""
+    """Check that the labelled rows of a table fit in memory."""
     n_labelled = int((table.codes() >= 0).sum())
     needed = bytes_needed(n_labelled, len(table.names))
     limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
-            f"in memory, more than the limit of {readable_size(limit)}. Choose a method that reads "
-            "parts with some labels, such as --method link_selector or lsdf, or allow more with "
+            f"of memory, more than the limit of {readable_size(limit)}. Choose a method that also "
+            "uses unlabelled rows, such as --method link_selector or lsdf, or allow more with "
             "--max-memory."
         )
 
 
-# -- who reads, and how far it is ------------------------------------------------------------
+# -- clusters and progress -------------------------------------------------------------------
 
 
 @contextmanager
 def _connected(scheduler: str) -> Iterator[None]:
-    """Let a running Dask cluster do the work, and leave it at the end."""
+    """Use a running Dask cluster, and disconnect at the end."""
     try:
         import distributed
     except ImportError:
         raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
     try:
-        # A client with such an address would leave an error behind when it is dropped.
+        # A client with an invalid address would raise an error when it is deleted.
         distributed.comm.get_address_host_port(scheduler)
     except ValueError as error:
         raise UsageError(
-            f"--scheduler {scheduler!r} is no address of a Dask scheduler ({_first_line(error)}). "
-            f"{_ADDRESS}"
+            f"--scheduler {scheduler!r} is not the address of a Dask scheduler "
+            f"({_first_line(error)}). {_ADDRESS}"
         ) from error
-    # It would log a traceback when a connection is lost, of which we say one line ourselves.
+    # Dask would log a traceback for a lost connection, which is reported in one line instead.
     logging.disable(logging.ERROR)
     try:
         try:
-            # As a default it would leave its mark in Dask's settings even if nothing answers.
+            # A default client would change Dask's settings even if no scheduler answers.
             client = distributed.Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except (OSError, ValueError, TypeError, RuntimeError) as error:
             raise InputError(
@@ -192,7 +192,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def parts_shown() -> Iterator[None]:
-    """Show a bar with what was read and the time left, for each time of reading."""
+    """Show a progress bar with the time left, for each pass over the table."""
     from linkselect._samples.sources.running import reporting
 
     with progress(True) as report:

@@ -1,4 +1,4 @@
-"""Methods and their parameters by the names that a person types."""
+"""Look up methods and their parameters by their names on the command line."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ from linkselect.cli._errors import UsageError, nearest, shown
 if TYPE_CHECKING:
     from linkselect.selectors._method import Method
 
-# Where random draws start from: what NumPy's older generators take, which scikit-learn uses.
+# A random seed in the range of NumPy's legacy generators, which scikit-learn uses.
 Seed = Annotated[int, Parameter(validator=Number(gte=0, lt=2**32))]
 
-# What ranks if no method is named, whatever is known: docs/pairs_alone.md and docs/which_method.md
-# have the numbers. It refuses no finite values, and reads parts.
+# The default method for every kind of supervision: docs/pairs_alone.md and docs/which_method.md
+# have the evidence. It accepts all finite values and tables that are read in parts.
 DEFAULT_METHOD = "link_selector"
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A method that can be chosen, and what to know before it is used.
+    """A method that can be chosen, with its description.
 
     Parameters
     ----------
     name : str
-        What it is called on the command line.
+        The name on the command line.
     selector : type
         The class.
     method : Method
         The description of the class with default parameters.
     summary : str
-        The first sentence of its documentation.
+        The first line of its docstring.
     parameters : dict
         The default of each parameter except the number of features.
     settings : tuple of str
-        Parameters that were typed with the name, as `name=value`.
+        Parameters given in brackets after the name, as `name=value`.
     is_ours : bool
-        Whether it is a selector of this library, or made as ours are.
+        Whether it is a selector of this library, or has the same interface.
     """
 
     name: str
@@ -60,32 +60,32 @@ class Choice:
 
     @property
     def options(self) -> dict[str, str]:
-        """What to type for each parameter."""
+        """The option that sets each parameter."""
         settings = {name: f"--set {name}=VALUE" for name in self.parameters}
         settings |= {"sigma": "--set sigma=auto"} if "sigma" in settings else {}
         return {**settings, "on_conflict": "--set on_conflict=drop"}
 
     @property
     def needs(self) -> str:
-        """What it cannot work without."""
+        """The supervision that the method requires."""
         if self.method.wraps:
             return "another method"
         return self._seen if self.method.needs else "nothing"
 
     @property
     def uses(self) -> str:
-        """What it looks at beside the features, if it is given."""
+        """The supervision that the method uses if given."""
         return "what that method uses" if self.method.wraps else self._seen
 
     @property
     def _seen(self) -> str:
-        # Pairs follow from labels, so that either can be given to a method that looks at pairs.
+        # Labels imply pairs, so a method that uses pairs accepts either.
         sees = self.method.sees
         return "pairs or labels" if sees == "pairs" else sees.removeprefix("some ")
 
 
 def _classes() -> dict[str, Any]:
-    """Return the classes of all selectors of the library by their names on the command line."""
+    """Return all selector classes of the library by their names on the command line."""
     from linkselect import selectors
 
     public = (getattr(selectors, name) for name in selectors.__all__)
@@ -94,12 +94,12 @@ def _classes() -> dict[str, Any]:
 
 
 def methods() -> dict[str, Choice]:
-    """Return all selectors of the library by their names."""
+    """Return all methods of the library by name."""
     return {name: _choice(selector) for name, selector in _classes().items()}
 
 
 def described(selector: Any) -> Method:
-    """Describe a selector or a class of selectors; not imported before a command runs."""
+    """Describe a selector or a selector class; imports scikit-learn only when called."""
     from linkselect.selectors._method import describe
 
     return describe(selector)
@@ -116,13 +116,13 @@ def _choice(selector: Any, is_ours: bool = True) -> Choice:
     }
     summary = (selector.__doc__ or "").strip().split("\n")[0]
     name = command_name(selector.__name__) if is_ours else selector.__name__
-    # What a selector of another library sees is known once it is made.
+    # The supervision of a selector of another library is known only from its instance.
     method = described(selector) if is_ours else Method("labels")
     return Choice(name, selector, method, summary, parameters, is_ours=is_ours)
 
 
 def command_name(class_name: str) -> str:
-    """Turn the name of a class into the name of a method.
+    """Convert a class name to a method name.
 
     Examples
     --------
@@ -134,20 +134,21 @@ def command_name(class_name: str) -> str:
 
 
 def method_named(text: str) -> Choice:
-    """Find a method by its name, by that of its class, or by `package.module:Class`.
+    """Find a method by its name, its class name, or `package.module:Class`.
 
-    A selector of scikit-learn needs no module.
-
-    Parameters may follow, such as `relieff(n_neighbors=3)`.
+    Selectors of scikit-learn need no module. Parameters may follow in brackets, such as
+    `relieff(n_neighbors=3)`.
     """
     name, bracket, rest = text.strip().partition("(")
     if bracket and not rest.endswith(")"):
-        raise UsageError(f"{text!r}: the bracket is not closed. Write relieff(n_neighbors=3).")
+        raise UsageError(
+            f"{text!r}: the bracket is not closed. Write, for example, relieff(n_neighbors=3)."
+        )
     choice = _imported(name.strip()) if ":" in name else _known(name.strip())
     settings = tuple(parts_of(rest.removesuffix(")")))
     if not settings:
         return choice
-    # Without modules, which are long and say little.
+    # Without module names, which are long.
     typed = re.sub(r"[\w.]+:(?=\w)", "", ", ".join(settings))
     return replace(choice, settings=settings, name=f"{choice.name}({typed})")
 
@@ -166,13 +167,13 @@ def _known(name: str) -> Choice:
         return _imported(f"sklearn.feature_selection:{name}")
     raise UsageError(
         f"There is no method {name!r}. {nearest(wanted, known)} "
-        "`linkselect methods` says what each one does; a method of another library is named as "
+        "`linkselect methods` lists all methods; for a method of another library, write "
         "package.module:Class."
     )
 
 
 def parts_of(text: str) -> list[str]:
-    """Split a list at its commas, but not inside brackets.
+    """Split a list at commas outside brackets.
 
     Examples
     --------
@@ -190,18 +191,18 @@ def parts_of(text: str) -> list[str]:
 
 
 def _imported(name: str) -> Choice:
-    """Describe the class of another library that `package.module:Class` names."""
+    """Describe the class `package.module:Class` of another library."""
     found = _from_module(name)
     if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_support")):
         raise UsageError(
-            f"{name} is not a class of selectors: it needs fit and get_support, as "
-            "sklearn.feature_selection:SelectKBest has."
+            f"{name} is not a selector class: it needs the methods fit and get_support, like "
+            "sklearn.feature_selection:SelectKBest."
         )
     return replace(_choice(found, hasattr(found, "sees")), name=found.__name__)
 
 
 def _from_module(name: str) -> Any:
-    """Import what `package.module:name` names; modules may lie in the current folder."""
+    """Import `package.module:name`; the module may be in the current folder."""
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     sys.path.insert(0, here)
@@ -209,8 +210,8 @@ def _from_module(name: str) -> Any:
         found = import_module(module)
     except ImportError as error:
         raise UsageError(
-            f"{name}: the module {module!r} cannot be imported ({error}). It must be installed, or "
-            "a file in the current folder."
+            f"{name}: cannot import the module {module!r} ({error}). Install it, or place it in "
+            "the current folder."
         ) from error
     finally:
         sys.path.remove(here)
@@ -223,9 +224,9 @@ def _from_module(name: str) -> Any:
 def make_selector(
     choice: Choice, settings: Iterable[str], seed: int = 0, scale: str = "minmax"
 ) -> Any:
-    """Make the selector of a method with parameters given as `name=value`.
+    """Create the selector of a method with parameters given as `name=value`.
 
-    A width `sigma` that is made for features in [0, 1] adapts if these are scaled otherwise.
+    If the default of `sigma` assumes features in [0, 1] and the scale differs, sigma is "auto".
     """
     given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
     if "random_state" in choice.parameters:
@@ -235,7 +236,7 @@ def make_selector(
     if choice.method.wraps and given.get("estimator") is None:
         name = choice.name
         raise UsageError(
-            f"{name} works around another method. Name it: {name}(estimator=laplacian)."
+            f"{name} wraps another method. Name it, as in {name}(estimator=laplacian)."
         )
     if choice.is_ours:
         return choice.selector(n_features_to_select="auto", **given)
@@ -249,29 +250,30 @@ def make_selector(
     ]
     if lacking:
         raise UsageError(
-            f"{choice.name} needs {' and '.join(lacking)}. Write '{choice.name}({lacking[0]}="
-            "sklearn.linear_model:LogisticRegression)', for example."
+            f"{choice.name} needs {' and '.join(lacking)}. Write, for example, '{choice.name}("
+            f"{lacking[0]}=sklearn.linear_model:LogisticRegression)'."
         )
     return Ranked(choice.selector(**given), "auto")
 
 
 def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
-    made_for_minmax = isinstance(choice.parameters.get("sigma"), float)
-    return scale != "minmax" and choice.is_ours and made_for_minmax and "sigma" not in given
+    assumes_minmax = isinstance(choice.parameters.get("sigma"), float)
+    return scale != "minmax" and choice.is_ours and assumes_minmax and "sigma" not in given
 
 
 def about_width(choice: Choice, settings: Iterable[str], scale: str) -> list[str]:
-    """Say what another scale than [0, 1] means for a method."""
+    """Return notes on the effect of a scale other than [0, 1] on a method."""
     given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
     if _width_adapts(choice, given, scale):
         return [
-            f"{choice.name}: the width sigma follows the distances between rows, since its default "
-            f"is made for features in [0, 1]; --set sigma={choice.parameters['sigma']:g} sets it."
+            f"{choice.name}: sigma is set from the distances between rows, since its default of "
+            f"{choice.parameters['sigma']:g} assumes features in [0, 1]. To set it yourself, pass "
+            "--set sigma=VALUE."
         ]
     if choice.name == "variance" and scale == "standard":
         return [
-            "with --scale standard every feature has variance 1, so that variance tells none from "
-            "another; --scale minmax or none does not do that."
+            "With --scale standard all features have variance 1, so variance cannot rank them; use "
+            "--scale minmax or --scale none."
         ]
     return []
 
@@ -281,7 +283,7 @@ def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
     if not equals:
         raise UsageError(f"--set {setting}: write --set NAME=VALUE, such as --set sigma=1.")
     if name in ("n_features_to_select", "n_features") and choice.is_ours:
-        raise UsageError("The number of features is set by --n-features.")
+        raise UsageError("Set the number of features with --n-features instead of --set.")
     if name not in choice.parameters:
         hint = nearest(name, choice.parameters) if choice.parameters else "It has none."
         raise UsageError(f"{choice.name} has no parameter {name!r} (--set {setting}). {hint}")
@@ -290,20 +292,20 @@ def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:
         return name, found() if inspect.isclass(found) else found
     if name == "estimator" and choice.is_ours:
         return name, make_selector(method_named(text), (), scale=scale)
-    # Some values that a parameter may have by name look like numbers.
+    # Some named options of a parameter look like numbers.
     constraints = getattr(choice.selector, "_parameter_constraints", {}).get(name, ())
     named = {option for one in constraints for option in getattr(one, "options", ())}
     value = text if text in named else _value(text)
     if name == "cv" and choice.is_ours and not isinstance(value, int | None):
-        raise UsageError(f"--set {shown(setting)}: cv is a whole number of folds, such as cv=5.")
+        raise UsageError(f"--set {shown(setting)}: cv must be a number of folds, such as cv=5.")
     return name, value
 
 
 def _value(text: str) -> Any:
-    """Read a number, true, false or null as such and anything else as text."""
+    """Parse a number, true, false or null; return anything else as text."""
     try:
         found = json.loads(text.lower() if text in ("True", "False") else text)
-    except (ValueError, RecursionError):  # also thousands of digits, or of brackets
+    except (ValueError, RecursionError):  # also for thousands of digits or brackets
         return None if text == "None" else text
     too_large = isinstance(found, int) and abs(found) >= 2**63
     return float(found) if too_large else found

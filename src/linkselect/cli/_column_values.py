@@ -1,4 +1,4 @@
-"""What the values of each column are: extremes, gaps, moments, in memory or read by parts."""
+"""Summarize each column: extremes, missing values and moments, in memory or read in parts."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ from linkselect._arrays import FloatArray, IntArray
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
 
-# How many values of an array are looked at together, so that this makes no second table.
+# Number of values processed at a time, so that no second copy of the table is made.
 _BLOCK = 4 << 20
 
 
 @dataclass(frozen=True)
 class ColumnValues:
-    """What the values of some rows that are not missing are, for each column.
+    """Summary of the known values of each column, over some rows.
 
     Attributes
     ----------
     n_rows : int
-        How many rows.
+        The number of rows.
     low, high : ndarray
-        The least and the largest value, NaN if there is none.
+        The smallest and the largest value, NaN if all are missing.
     n_missing : ndarray of int
-        How many values are missing.
+        The number of missing values.
     mean, squares : ndarray
-        The mean, 0 if there is no value, and the sum of squared differences from it. Both 0 if
-        they were not asked for.
+        The mean, 0 if all values are missing, and the sum of squared differences from it. Both are
+        0 if moments were not requested.
     """
 
     n_rows: int
@@ -46,12 +46,12 @@ class ColumnValues:
 
     @property
     def extent(self) -> FloatArray:
-        """From the least to the largest value; infinite if float64 does not hold it."""
+        """The range of the values; infinite if it overflows float64."""
         with np.errstate(over="ignore"):
             return self.high - self.low
 
     def choose(self, kept: IntArray) -> ColumnValues:
-        """Return the same of some columns."""
+        """Return the summary of some columns."""
         return replace(self, **{name: getattr(self, name)[kept] for name in _BY_COLUMN})
 
 
@@ -59,9 +59,9 @@ _BY_COLUMN = ("low", "high", "n_missing", "mean", "squares")
 
 
 def look_at_values(X: Any, moments: bool) -> ColumnValues:
-    """Read samples once for what scaling and filling need to know.
+    """Read samples once and compute the statistics that scaling and imputation need.
 
-    `moments` tells whether means and squares are needed; of a sparse matrix they are not computed.
+    If `moments`, means and squares are also computed, except for a sparse matrix.
     """
     from linkselect._samples import as_samples
 
@@ -77,7 +77,7 @@ def look_at_values(X: Any, moments: bool) -> ColumnValues:
         return reduce(_merged, (_of_slab(slab, moments) for _, _, slab in _slabs(X)))
     from linkselect._samples.sources.running import map_parts, reduce_parts
 
-    work, what = partial(_of_part, moments=moments), "reading: gaps and ranges"
+    work, what = partial(_of_part, moments=moments), "reading: missing values and ranges"
     if X.by_columns:
         return _beside(map_parts(X, work, what=what))
     found: ColumnValues = reduce_parts(X, work, partial(reduce, _merged), what=what)
@@ -103,7 +103,7 @@ def _of_part(part: Part, *, moments: bool) -> ColumnValues:
 def _of_slab(slab: NDArray[Any], moments: bool) -> ColumnValues:
     low, high = slab.min(axis=0).astype(np.float64), slab.max(axis=0).astype(np.float64)
     n_missing = np.zeros(len(low), dtype=np.intp)
-    # NaN takes part in every comparison, so that whole columns need no second look.
+    # NaN propagates to the minimum, so complete columns need no second pass.
     some = np.flatnonzero(np.isnan(low))
     if len(some):
         n_missing[some] = np.isnan(slab[:, some]).sum(axis=0)
@@ -117,14 +117,14 @@ def _of_slab(slab: NDArray[Any], moments: bool) -> ColumnValues:
 
 
 def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """Return mean and sum of squared differences of the known values of each column."""
+    """Return the mean of the known values of each column, and the sum of squares around it."""
     from linkselect._blocks import column_slices
 
     means, squares = np.empty(slab.shape[1]), np.empty(slab.shape[1])
     for columns in column_slices(slab):
         block = slab[:, columns].astype(np.float64)
         gaps = np.isnan(block)
-        # Counted from a known value of the column, so that an offset costs no digits.
+        # Relative to a known value of the column, so that an offset costs no precision.
         origin = np.nan_to_num(block[gaps.argmin(axis=0), np.arange(block.shape[1])])
         block -= origin
         block[gaps] = 0.0
@@ -136,8 +136,8 @@ def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
 
 
 def _merged(one: ColumnValues, other: ColumnValues) -> ColumnValues:
-    """Merge what is known of rows below each other."""
-    # The update of Chan, Golub and LeVeque.
+    """Merge the summaries of two sets of rows."""
+    # Pairwise update of Chan, Golub and LeVeque.
     n_one, n_other = one.n_rows - one.n_missing, other.n_rows - other.n_missing
     share = n_other / np.maximum(n_one + n_other, 1)
     gap = other.mean - one.mean
@@ -152,7 +152,7 @@ def _merged(one: ColumnValues, other: ColumnValues) -> ColumnValues:
 
 
 def _beside(some: Sequence[ColumnValues]) -> ColumnValues:
-    """Join what is known of columns beside each other."""
+    """Concatenate the summaries of adjacent columns."""
     joined: dict[str, Any] = {
         name: np.concatenate([getattr(one, name) for one in some]) for name in _BY_COLUMN
     }
@@ -160,7 +160,7 @@ def _beside(some: Sequence[ColumnValues]) -> ColumnValues:
 
 
 def first_place(X: Any, is_odd: Callable[[Any], Any]) -> tuple[int, int]:
-    """Look again for the row and column of the first odd value, which an error names."""
+    """Find the row and column of the first invalid value, for an error message."""
     if issparse(X):
         stored = X.tocoo()
         at = np.flatnonzero(is_odd(stored.data))[0]

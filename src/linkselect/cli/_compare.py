@@ -1,4 +1,4 @@
-"""`linkselect compare`: several methods on one table."""
+"""`linkselect compare`: compare methods on one table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from linkselect.cli._choices import (
     parts_of,
 )
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of
-from linkselect.cli._output import DEFAULT_OUTPUT, Output, tracked
+from linkselect.cli._output import DEFAULT_OUTPUT, Output
 from linkselect.cli._preparation import (
     DEFAULT_PREPARATION,
     Preparation,
@@ -39,16 +39,17 @@ from linkselect.cli._preparation import (
 from linkselect.cli._results import comparison_text, write_comparison
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_table
 from linkselect.cli._tables.picture_table import kept_beside
+from linkselect.cli._terminal import say_notes, tracked
 
 if TYPE_CHECKING:
     from linkselect.evaluation import Comparison
     from linkselect.pairs import Pairs
 
-# More would hardly end on any table, and would tell no more.
+# More fits would take too long on any table without adding precision.
 _MOST_FITS = 10_000
 
-# What is compared without --methods: from pairs, whether or not there are labels to measure on,
-# else from labels of all or of some rows.
+# The methods that are compared without --methods: with pairs, whether or not there are labels, or
+# with labels of all or of some rows.
 COMPARED: dict[str, tuple[str, ...]] = {
     "pairs": (
         "link_selector",
@@ -77,20 +78,20 @@ OnConflict = Literal["raise", "drop"]
 
 @dataclass(frozen=True)
 class Measuring:
-    """How accuracy is measured, and how pairs are held out.
+    """How to measure accuracy and hold pairs out.
 
     Parameters
     ----------
     splits
-        How many random splits into training and test rows; with labels.
+        The number of random splits into training and test rows, with --label.
     test_size
-        The share of test rows.
+        The proportion of test rows.
     classifier
-        What measures accuracy.
+        The classifier whose accuracy is measured.
     folds
-        Into how many folds pairs are dealt out; each is held out once.
+        The number of folds of pairs; each fold is held out once.
     repeats
-        How often pairs are dealt out.
+        The number of times the pairs are split into folds.
     """
 
     splits: int = 20
@@ -100,15 +101,15 @@ class Measuring:
     repeats: int = 4
 
     def check(self) -> None:
-        """Refuse numbers that cannot be used."""
+        """Check that the numbers are valid."""
         if not 0 < self.test_size < 1 or self.splits < 2:
-            raise UsageError("--test-size is a share between 0 and 1, and --splits 2 or more.")
+            raise UsageError("--test-size must be between 0 and 1, and --splits at least 2.")
         if self.folds < 2 or self.repeats < 1:
-            raise UsageError("--folds is 2 or more, and --repeats 1 or more.")
+            raise UsageError("--folds must be at least 2, and --repeats at least 1.")
         if max(self.splits, self.folds * self.repeats) > _MOST_FITS:
             raise UsageError(
-                f"--splits, and --folds times --repeats, are at most {_MOST_FITS:,}: every method "
-                "is fitted once in each."
+                f"--splits, and --folds times --repeats, must be at most {_MOST_FITS:,}, because "
+                "every method is fitted once for each."
             )
 
 
@@ -130,29 +131,29 @@ def compare(
     seed: Seed = 0,
     output: Annotated[Output, Parameter(name="*")] = DEFAULT_OUTPUT,
 ) -> None:
-    """Compare several methods on one table: how good, how alike, how stable, how fast.
+    """Compare methods on one table by accuracy, agreement, stability and time.
 
-    With --label, by accuracy on test rows; with --pairs, by pairs that are held out: how often a
-    cannot-link is farther apart than a must-link in the first features.
+    With --label, methods are compared by the accuracy on test rows. With --pairs, they are compared
+    by the AUC of held-out pairs: how often a cannot-link is farther apart than a must-link.
 
     Parameters
     ----------
     table
         The table, with --label, --pairs or both.
     methods
-        Their names with commas between them; `linkselect methods` lists them. Parameters may
-        follow, as in relieff(n_neighbors=3), and package.module:Class names one of another library.
-        Default: some that suit what is known.
+        The methods, separated by commas; see `linkselect methods`. Parameters may follow a name, as
+        in relieff(n_neighbors=3). A selector of another library is named package.module:Class.
+        Default: methods that suit the labels and pairs.
     n_features
-        Numbers of features with commas between them, at which methods are measured.
+        The numbers of features at which to measure, separated by commas.
     top
-        How many of the best features agreement and stability look at.
+        The number of best features for agreement and stability.
     pairs
-        Pairs for the methods that use them, and to be held out: .csv or .json.
+        The pairs to use and to hold out: .csv or .json.
     on_conflict
-        What to do about cannot-links that contradict must-links: end, or leave them out.
+        What to do about cannot-links that contradict must-links: raise an error or drop them.
     seed
-        Where random draws start from.
+        The random seed.
     """
     output.check({"the table": table, "--pairs": pairs})
     how.check()
@@ -184,8 +185,8 @@ def compare(
             prepare=prepare.transformer(data.is_sparse),
         )
     record = _record(found, data, prepare.describe(data.is_sparse), notes + caught)
-    output.say_notes(record["notes"])
     output.say(record, lambda: comparison_text(found, record))
+    say_notes(record["notes"])
     write_comparison(found, data, record, output)
     output.say_written()
 
@@ -193,62 +194,52 @@ def compare(
 def _chosen(names: str | None, known: str) -> list[Choice]:
     if known == "no":
         raise UsageError(
-            "Methods are compared on labels or on held-out pairs. Name the column of labels by "
-            "--label, or give --pairs FILE."
+            "A comparison needs labels or pairs. Name the column of labels with --label COLUMN, or "
+            "pass --pairs FILE."
         )
     wanted = COMPARED[known] if names is None else parts_of(names)
     found = {choice.name: choice for choice in map(method_named, wanted)}
     if not found:
-        raise UsageError("--methods names no method. Write --methods fisher,relieff.")
+        raise UsageError("--methods is empty. Write, for example, --methods fisher,relieff.")
     return list(found.values())
 
 
 def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
-    """Refuse methods that lack what they need; return what should be said, each thing once."""
+    """Check that the methods have the supervision they need; return notes on it."""
     methods = {name: described(selector) for name, selector in selectors.items()}
-    notes = [
-        note
-        for name, method in methods.items()
-        for note in supervision.check_supervision(name, method, data, links)
-    ]
-    on_labelled = [
-        name for name, method in methods.items() if supervision.about_rows(name, method, data)
-    ]
-    if on_labelled:
-        notes += supervision.about_rows(" and ".join(on_labelled), methods[on_labelled[0]], data)
-    return list(dict.fromkeys(notes))
+    notes = supervision.check_supervision(methods, data, links)
+    return [*notes, *supervision.about_rows(methods, data)]
 
 
 def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[Any, list[str]]:
-    """Leave out contradicted cannot-links if that was asked for, and say so."""
+    """Drop contradicted cannot-links if requested; return a note on it."""
     if links is None or on_conflict == "raise" or not links.n_conflicts:
         return links, []
-    about = f"{many(links.n_conflicts, 'contradicted cannot-link')} left out."
+    about = f"Dropped {many(links.n_conflicts, 'cannot-link')} that contradict must-links."
     return links.without_conflicts(), [about]
 
 
 def _together(selectors: dict[str, Any], data: Table, links: Any) -> tuple[bool, list[str]]:
-    """Tell whether methods use labels and pairs together, and say so; refuse a contradiction."""
-    by_pairs = {name: one for name, one in selectors.items() if described(one).sees == "pairs"}
+    """Return whether methods use labels and pairs together, and a note if they do not."""
+    by_pairs = [one for one in selectors.values() if described(one).sees == "pairs"]
     if not by_pairs or links is None or data.labels is None:
         return False, []
-    names = ", ".join(by_pairs)
-    found = [supervision.together(one, data, links) for one in by_pairs.values()]
-    if any(joined is None for joined, _ in found):  # labels imply too many pairs
-        return False, [f"{names}: ranked by the pairs alone; labels measure accuracy."]
-    return True, [f"{names}: {found[0][1][0]}"]
+    joined = [supervision.together(one, data, links)[0] for one in by_pairs]
+    if any(one is None for one in joined):  # labels imply too many pairs
+        return False, ["Methods that use pairs do not use the labels, which only measure accuracy."]
+    return True, []
 
 
 def _check_split_size(data: Table, test_size: float) -> None:
-    """Refuse splits in which training or test rows are fewer than classes."""
+    """Check that training and test rows are not fewer than the classes."""
     n_labelled = int((data.codes() >= 0).sum())
     n_test = math.ceil(test_size * n_labelled)
     n_classes = len(data.classes)
     if min(n_test, n_labelled - n_test) < n_classes:
         raise UsageError(
-            f"--test-size {test_size:g} of {n_labelled} labelled rows makes {n_test} test rows and "
-            f"{n_labelled - n_test} training rows, but each need {n_classes} or more, one for each "
-            "class. Choose a share nearer to 0.5."
+            f"--test-size {test_size:g} of {n_labelled} labelled rows gives {n_test} test rows and "
+            f"{n_labelled - n_test} training rows, but both need at least {n_classes}, one per "
+            "class. Choose a proportion closer to 0.5."
         )
 
 
@@ -261,7 +252,7 @@ def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) 
 def _measure(
     selectors: dict[str, Any], data: Table, steps: _Steps, how: Measuring, seed: int, **options: Any
 ) -> tuple[Comparison, list[str]]:
-    """Compare; return the result and the warnings."""
+    """Compare the methods; return the result and the warnings."""
     from linkselect import evaluation
 
     codes = None
@@ -297,7 +288,7 @@ def _numbers(text: str | None, data: Table) -> list[int] | None:
     parts = parts_of(text)
     n_all = len(data.names)
     if not parts or not all(part.isdecimal() and 1 <= int(part) <= n_all for part in parts):
-        raise UsageError(f"--n-features {text}: write numbers from 1 to {n_all}, such as 1,2,5,10.")
+        raise UsageError(f"--n-features {text}: use numbers from 1 to {n_all}, such as 1,2,5,10.")
     return sorted({int(part) for part in parts})
 
 
@@ -318,16 +309,16 @@ def _classifier(name: Classifier, seed: int) -> Any:
     }[name]
 
 
-# What to do if a part has too few pairs, by what parts are called.
+# Advice if a split or fold has too few pairs.
 _TOO_FEW = {
-    "split": "Only pairs with both ends among the training rows of a split count. Give more pairs, "
-    "or pass a smaller --test-size or another --seed.",
-    "fold": "The pairs of a fold are held out. Give more pairs, or pass other --folds.",
+    "split": "A split uses only pairs of two training rows. Add pairs, or choose a smaller "
+    "--test-size or another --seed.",
+    "fold": "The pairs of a fold are held out. Add pairs, or choose another number of --folds.",
 }
 
 
 class _Steps:
-    """The method and the split or fold at work, for a bar on a terminal and for errors."""
+    """The current method and split or fold, for the progress bar and for errors."""
 
     def __init__(self, has_labels: bool, show_bar: bool) -> None:
         self._kinds = iter(("split", "fold") if has_labels else ("fold",))
@@ -346,7 +337,7 @@ class _Steps:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Add the method and the part to an error caused by a part with too few rows or pairs."""
+        """Add the method and the split or fold to an error about too few rows or pairs."""
         from linkselect.pairs import PairConflictError
 
         try:
@@ -359,7 +350,7 @@ class _Steps:
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
-    """Collect what was done and found, as plain data."""
+    """Collect settings and results as plain data."""
     from linkselect.report._schema import SCHEMA_VERSION
 
     return {

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from linkselect.cli._errors import UsageError
-from linkselect.cli._output import PAGE_FILES, check_target, tracked, write_page
+from linkselect.cli._output import PAGE_FILES, check_target, write_page
+from linkselect.cli._terminal import tracked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""What the command line says when something is wrong, and how it ends."""
+"""Errors of the command line: their messages and exit codes."""
 
 import re
 from collections.abc import Container, Iterable
@@ -8,39 +8,39 @@ from linkselect._messages import GuidedError
 from linkselect._messages import nearest as nearest
 from linkselect._messages import shown as shown
 
-# A sentence at the end that names something of scikit-learn.
+# A final sentence that refers to a function of scikit-learn.
 _PYTHON = re.compile(r"(?<=\.) [A-Z][^.]*sklearn\.[\w.]*\(\)\.$")
-# What to type instead of what to write in Python, by what is at fault.
+# Advice for the command line, in place of that for Python, by the parameter at fault.
 _TYPED = {
-    "client": "Start the cluster or its workers again, or leave --scheduler out.",
-    "weights": "Leave out the column weight, or use --method link_selector, constraint, lsdf, "
+    "client": "Restart the cluster or its workers, or omit --scheduler.",
+    "weights": "Remove the weight column, or use --method link_selector, constraint, lsdf, "
     "laplacian_constraint, scgs or similarity_constraint.",
 }
-# What scikit-learn says about constant features, by their number; we say it, too.
+# A warning of scikit-learn about constant features, which linkselect reports itself.
 _BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 
 
 class InputError(Exception):
-    """Something is wrong with a file or what is in it; the message says what to do."""
+    """An error in a file or its contents; the message says what to do."""
 
     exit_code = 1
 
 
 class UsageError(InputError):
-    """Something is wrong with the command as it was typed."""
+    """An error in the options or arguments of a command."""
 
     exit_code = 2
 
 
 def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) -> list[str]:
-    """Say each warning of the library once, with what to type instead of what to write in Python.
+    """Turn warnings of the library into notes, each once, with advice for the command line.
 
     Parameters
     ----------
     caught : iterable of warnings.WarningMessage
-        What `warnings.catch_warnings(record=True)` recorded.
+        The warnings that `warnings.catch_warnings(record=True)` recorded.
     settable : container of str
-        The parameters that --set reaches.
+        The parameters that --set can change.
     """
     ours = (one.message for one in caught if not issubclass(one.category, RuntimeWarning))
     notes = dict.fromkeys(_note_of(one, settable) for one in ours)
@@ -57,7 +57,7 @@ def _note_of(warning: Warning | str, settable: Container[str]) -> str:
 
 
 def problem_of(error: Exception) -> str:
-    """Return what is wrong, with a way out on the command line instead of one in Python.
+    """Return the message of an error, with advice for the command line instead of Python.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How many features `linkselect rank` keeps: what was typed, or what a rule chooses."""
+"""The number of features that `linkselect rank` keeps: the given one, or by a rule."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from linkselect.cli._tables import Table
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
 
-# A search by accuracy is slow, and its best point comes early.
+# A search by accuracy is slow, and its optimum comes early.
 MOST_STEPS_BY_ACCURACY = 100
 
 
 def number_typed(text: str, data: Table) -> int | float | str:
-    """Read the number of features: a whole number, a fraction, or "auto"."""
+    """Parse the number of features: a whole number, a fraction, or "auto"."""
     if text == "auto":
         return text
     n_all = len(data.names)
@@ -36,9 +36,9 @@ def number_typed(text: str, data: Table) -> int | float | str:
 
 
 def prepare_number(selector: Any, wanted: int | float | str, n_features: int) -> None:
-    """Set the number that a selector is fitted with before a rule can choose one.
+    """Set the number of features with which a selector is fitted before a rule chooses one.
 
-    A search takes no more steps than a rule may keep, and what a wrapper is around keeps no more.
+    Searches, and selectors inside a wrapper, are limited to the largest number that a rule chooses.
     """
     from linkselect.evaluation._number_of_features import largest_number
 
@@ -59,20 +59,20 @@ def prepare_number(selector: Any, wanted: int | float | str, n_features: int) ->
 def keep_number(
     selector: Any, wanted: int | float | str, X: Any, y: Any, by_parts: bool, **known: Any
 ) -> NumberOfFeatures:
-    """Choose how many features a fitted selector keeps, unless it was typed, and keep them.
+    """Choose the number of features, unless it was given, and apply it to a fitted selector.
 
     Parameters
     ----------
     selector : fitted selector
-        It is fitted again if its search depends on the number.
+        It is fitted again if its result depends on the number.
     wanted : int, float or "auto"
-        What was typed.
+        The value of --n-features.
     X, y
-        What it was fitted on.
+        The data that it was fitted on.
     by_parts : bool
-        Whether X is read by parts, and is not to be read again.
+        Whether X is read in parts, and must not be read again.
     **known
-        Pairs and ids as for `choose_number`, and what to do there.
+        The other arguments of `choose_number`.
     """
     from linkselect.evaluation import NumberOfFeatures, choose_number
     from linkselect.evaluation._number_of_features import number_without_labels, stated_number
@@ -87,7 +87,7 @@ def keep_number(
         return stated
     if by_parts:
         number = number_without_labels(len(selector.ranking_))
-        why = "Half of the features, at most 300: a choice by accuracy needs the table in memory."
+        why = "Half of the features, at most 300, because the table is read in parts."
         found = NumberOfFeatures(number, "half, at most 300", why)
     else:
         found = choose_number(selector, X, y, **known)
@@ -96,12 +96,12 @@ def keep_number(
     method = described(selector)
     ranks_alike = isinstance(selector, RankingSelector) and not (method.searches or method.wraps)
     if by_parts or ranks_alike:
-        keep(selector, found.n_features)  # the scores do not depend on it
+        keep(selector, found.n_features)  # scores do not depend on the number
     else:
         names = selector.feature_names_in_
         selector.set_params(n_features_to_select=found.n_features)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the first fit has warned already
+            warnings.simplefilter("ignore")  # the first fit has already warned
             groups = {"groups": known["groups"]} if uses_groups(selector) else {}
             selector.fit(X, y, pairs=known["pairs"], sample_ids=known["sample_ids"], **groups)
         name_features(selector, names)

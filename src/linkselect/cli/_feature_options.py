@@ -1,4 +1,4 @@
-"""What a person says about the features of a table: which to keep, exclude and treat as one."""
+"""Options for single features: keep, exclude, group, and how to treat copies."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ class FeatureOptions:
     Parameters
     ----------
     keep
-        Features that are selected in any case and come first, with commas between them. They count
-        in --n-features; a search goes on from them. Give it again for a name with a comma.
+        Features that are always selected and ranked first, separated by commas. They count towards
+        --n-features, and searches start from them. Repeat the option for a name with a comma.
     exclude
-        Features that are never selected and have no influence, but stay in the list of all.
+        Features that are never selected and do not influence the others, but remain in the ranking.
     groups
-        Features that are selected together or not at all: patterns with commas between them, such
-        as "temp_*,press_*", or a file: CSV with the columns feature and group, or JSON that lists
-        the features of each group. The columns that --encode makes of one column are a group.
+        Features that are selected together or not at all: patterns separated by commas, such as
+        "temp_*,press_*"; a CSV file with the columns feature and group; or a JSON file that lists
+        the features of each group. The columns that --encode derives from one column are a group.
     copies
-        What to do with exact and near copies (correlation of at least 0.999): `one` selects the
-        best of them and lists the others with it; `all` ranks each by itself.
+        How to treat exact and near copies (absolute correlation of 0.999 or more): `one` selects
+        only the best of them; `all` ranks each separately.
     """
 
     keep: tuple[str, ...] = ()
@@ -45,15 +45,15 @@ class FeatureOptions:
     copies: Literal["one", "all"] = "one"
 
     def check(self, by_parts: bool) -> None:
-        """Refuse what cannot be done, before any work."""
+        """Check that the options are possible for a table that is read in parts."""
         if by_parts and (self.keep or self.exclude or self.groups):
             raise UsageError(
-                "--keep, --exclude and --groups need the table in memory, but it is read by parts. "
+                "--keep, --exclude and --groups need the table in memory, but it is read in parts. "
                 "Leave columns out with --drop, or allow more memory with --max-memory."
             )
 
     def around(self, selector: Any, data: Table) -> Any:
-        """Put the rules around a selector, if there are any."""
+        """Wrap a selector in these rules, if there are any."""
         from linkselect import FeatureRules
 
         names = data.names
@@ -63,7 +63,7 @@ class FeatureOptions:
         keep = _places(self.keep, names, "--keep")
         exclude = _places(self.exclude, names, "--exclude")
         if both := set(keep) & set(exclude):
-            raise UsageError(f"{shown(names[min(both)])} is both kept and excluded.")
+            raise UsageError(f"{shown(names[min(both)])} is in both --keep and --exclude.")
         return FeatureRules(
             selector,
             keep=keep or None,
@@ -95,11 +95,11 @@ DEFAULT_FEATURES = FeatureOptions()
 
 
 def _places(texts: tuple[str, ...], names: tuple[str, ...], option: str) -> list[int]:
-    """Find the features that names, with commas between them, name."""
+    """Return the positions of features, given by names separated by commas."""
     place = {name: at for at, name in enumerate(names)}
     found = []
     for text in texts:
-        # Names with commas between them, unless the whole is a name.
+        # A text with commas may be a single name.
         for name in [text] if text in place else filter(None, map(str.strip, text.split(","))):
             if name not in place:
                 raise UsageError(
@@ -110,7 +110,7 @@ def _places(texts: tuple[str, ...], names: tuple[str, ...], option: str) -> list
 
 
 def _encoded(data: Table) -> list[list[int]]:
-    """Return the columns that --encode made of one column each."""
+    """Return the groups of columns that --encode derived from one column."""
     place = {name: at for at, name in enumerate(data.names)}
     groups = [[place[name] for name in some if name in place] for some in data.encoded]
     return [some for some in groups if len(some) > 1]
@@ -134,7 +134,7 @@ def _read_groups(path: Path) -> list[list[str]]:
 
 
 def has_copies(selector: Any, X: Any) -> bool:
-    """Tell whether a fitted selector has selected two copies of one feature."""
+    """Return whether a fitted selector has selected a feature and a copy of it."""
     from linkselect._samples import as_samples
     from linkselect._search.correlations import copies_of
 
@@ -144,7 +144,7 @@ def has_copies(selector: Any, X: Any) -> bool:
 
 
 def about_copies(reasons: list[str], features: list[str]) -> list[str]:
-    """Say which copies of selected features were left out."""
+    """Return a note on copies of selected features that were not selected."""
     pairs = [
         (feature, reason.removeprefix("copy of "))
         for feature, reason in zip(features, reasons, strict=True)
@@ -155,4 +155,4 @@ def about_copies(reasons: list[str], features: list[str]) -> list[str]:
     named = ", ".join(f"{shown(feature)} (of {shown(other)})" for feature, other in pairs[:3])
     more = f", and {len(pairs) - 3:,} more" if len(pairs) > 3 else ""
     what = "copy of a selected feature is" if len(pairs) == 1 else "copies of selected features are"
-    return [f"{len(pairs):,} {what} left out: {named}{more}. --copies all ranks each by itself."]
+    return [f"{len(pairs):,} {what} left out: {named}{more}. --copies all ranks all of them."]

@@ -1,4 +1,4 @@
-"""`linkselect features`: a folder of pictures as a table."""
+"""`linkselect features`: convert a folder of pictures to a table."""
 
 from pathlib import Path
 
@@ -8,27 +8,26 @@ from linkselect.cli._output import (
     COLUMN_FILES,
     check_apart,
     check_target,
-    say,
-    say_notes,
     write_columns,
 )
 from linkselect.cli._tables import Reading, read_table
 from linkselect.cli._tables.picture_table import IDS, families_of, is_table_folder
+from linkselect.cli._terminal import say, say_notes
 
 
 def features(folder: Path, /, *, out: Path, features: str | None = None) -> None:
-    """Measure the pictures of a folder, and write a table with one row for each.
+    """Compute the features of the pictures in a folder, and write them as a table.
 
     Parameters
     ----------
     folder
-        PNG, JPEG, TIFF, WebP, GIF or BMP files, also in subfolders.
+        A folder with PNG, JPEG, TIFF, WebP, GIF or BMP files, also in subfolders.
     out
-        The table to write: .csv, .tsv, .parquet, .feather or .json. Its column `picture` names the
-        file.
+        The table to write: .csv, .tsv, .parquet, .feather or .json. It has one row for each
+        picture, named by its file in the column `picture`.
     features
-        What to measure: color, texture, hog (directions of lines) or pixels, with commas between
-        them. Otherwise color,texture,hog.
+        The features to compute: color, texture, hog (directions of lines) or pixels, separated by
+        commas. Default: color,texture,hog.
     """
     check_target(out, "--out", COLUMN_FILES)
     check_apart({"the folder": folder}, {"--out": out})
@@ -37,9 +36,9 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
     if not folder.exists():
         raise InputError(f"There is no folder {folder}.")
     if not folder.is_dir():
-        raise InputError(f"{folder} is a file. Name its folder: {folder.parent}")
+        raise InputError(f"{folder} is a file. Pass its folder instead: {folder.parent}")
     if is_table_folder(folder):
-        raise InputError(f"{folder} holds Parquet or Zarr files: it is read as a table.")
+        raise InputError(f"{folder} is a table of Parquet or Zarr files, not a folder of pictures.")
     table = read_table(folder, read)
     columns = {IDS: list(table.ids or ())} | dict(zip(table.names, table.X.T, strict=True))
     write_columns(out, columns)

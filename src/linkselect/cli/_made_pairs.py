@@ -1,4 +1,4 @@
-"""What `linkselect pairs make` draws: pairs by labels, or by the design of a study."""
+"""Make pairs for `linkselect pairs make` from labels, or from the design of a study."""
 
 from __future__ import annotations
 
@@ -23,18 +23,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Design:
-    """Which columns make pairs.
+    """Columns that define pairs.
 
     Parameters
     ----------
     same
-        The column whose equal values make must-links, such as the patient.
+        Equal values in this column make must-links, such as the patient.
     different
-        The column whose different values make cannot-links.
+        Different values in this column make cannot-links.
     across
-        The column in which must-links differ and cannot-links do not, such as the batch.
+        Must-links join rows that differ in this column, such as the batch; cannot-links join rows
+        that do not.
     max_pairs
-        Draw at most so many pairs of each kind. Without it: all.
+        Draw at most this many pairs of each kind. Default: all.
     """
 
     same: str | None = None
@@ -47,48 +48,48 @@ NO_DESIGN = Design()
 
 
 class _Columns(dict[str, "list[str | None]"]):
-    """Columns by name, with the ids of their rows as a frame has them."""
+    """Columns by name, with the row ids as `index`, like a DataFrame."""
 
     index: Sequence[Hashable]
 
 
 def source_of(table: Path | None, read: Reading) -> tuple[Path, Reading]:
-    """Return the file that holds the columns, and how to read it; refuse a call that names none."""
+    """Return the file with the columns, and the options to read it; refuse a missing file."""
     if table is not None:
         if read.metadata is not None and read.label is None:
             raise UsageError(
-                "--same and --different name columns of one file. Leave the table out to take them "
-                "from --metadata."
+                "--same and --different name columns of one file. Omit the table to take them from "
+                "--metadata."
             )
         return table, read
     if read.metadata is None:
-        raise UsageError("Name a table, or the file that holds the columns by --metadata FILE.")
+        raise UsageError("Pass the table that holds the columns, or --metadata FILE.")
     return metadata_file(read).path, replace(read, metadata=None, transpose=False)
 
 
 def check_options(read: Reading, design: Design, must: int | None, cannot: int | None) -> None:
-    """Refuse options of which one would be ignored."""
+    """Refuse combinations in which an option would be ignored."""
     by_design = design.same is not None or design.different is not None
     if (read.label is None) != by_design:
         raise UsageError(
-            "Pairs are made of columns: name the one of the labels by --label; or that of "
-            "must-links by --same, that of cannot-links by --different, or both, without --label."
+            "Name the columns that define pairs: either --label, or --same for must-links and "
+            "--different for cannot-links, or one of these two."
         )
     if read.label is None:
-        goes_with, instead = "--label", "With --same or --different: --across and --max-pairs."
+        needed, instead = "--label", "With --same or --different, use --across and --max-pairs."
         unused = {"--must": must, "--cannot": cannot, "--batch": read.batch}
     else:
-        goes_with, instead = "--same or --different", "With --label: --must, --cannot and --batch."
+        needed, instead = "--same or --different", "With --label, use --must, --cannot and --batch."
         unused = {"--across": design.across, "--max-pairs": design.max_pairs}
     for option, value in unused.items():
         if value is not None:
-            raise UsageError(f"{option} goes with {goes_with}. {instead}")
+            raise UsageError(f"{option} needs {needed}. {instead}")
 
 
 def by_labels(
     source: Path, read: Reading, must: int | None, cannot: int | None, seed: int
 ) -> tuple[Pairs, list[str]]:
-    """Draw pairs by labels; if batches are named, must-links across and cannot-links within."""
+    """Draw pairs from labels; with --batch, must-links across and cannot-links within batches."""
     from linkselect.pairs import Pairs
 
     data = read_rows(source, read)
@@ -118,17 +119,17 @@ def by_labels(
         if number is not None and n_drawn < number:
             where = "across" if role == "same" else "within"
             raise InputError(
-                f"{option} {number:,}, but there are {many(n_drawn, 'such pair')} {where} the "
-                f"values of {shown(read.batch)}. Ask for fewer, or leave {option} out for all."
+                f"{option} {number:,}, but only {many(n_drawn, 'such pair')} exist {where} the "
+                f"values of {shown(read.batch)}. Choose fewer, or omit {option} for all."
             )
         found |= some
     if not found.ids:
-        raise InputError(" ".join(notes) or "--must 0 and --cannot 0 leave no pair.")
+        raise InputError(" ".join(notes) or "--must 0 and --cannot 0 leave no pairs to draw.")
     return found, notes
 
 
 def by_design(source: Path, read: Reading, design: Design, seed: int) -> tuple[Pairs, list[str]]:
-    """Make the pairs of a design, and return what should be said about them."""
+    """Make the pairs of a study design; return them and notes."""
     from linkselect.pairs import Pairs
 
     roles = {"same": design.same, "different": design.different, "across": design.across}
@@ -136,7 +137,7 @@ def by_design(source: Path, read: Reading, design: Design, seed: int) -> tuple[P
     columns = _Columns(
         {name: _texts(source, read, name, f"--{role}") for role, name in named.items()}
     )
-    # Without an id column, too: the rows of an .h5ad file have names.
+    # Also without --id-column: the rows of an .h5ad file have names.
     columns.index = read_rows(source, read).ids or range(len(next(iter(columns.values()))))
     with warnings.catch_warnings(record=True) as caught, explained({"max_pairs": "--max-pairs"}):
         warnings.simplefilter("always")

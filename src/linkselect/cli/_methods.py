@@ -1,21 +1,21 @@
-"""`linkselect methods`: what there is to choose from."""
+"""`linkselect methods`: list the available methods."""
 
 from typing import Any
 
 from linkselect.cli._choices import Choice, method_named
 from linkselect.cli._choices import methods as all_methods
-from linkselect.cli._output import say, say_json, text_table
+from linkselect.cli._terminal import say, say_json, text_table
 
 
 def methods(name: str | None = None, /, *, json: bool = False) -> None:
-    """List the methods, what each one needs, and what it does.
+    """List the methods with the supervision they need and a short description.
 
     Parameters
     ----------
     name
-        Show one method with its parameters.
+        Show this method with its parameters.
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     found = all_methods().values() if name is None else [method_named(name)]
     if json:
@@ -23,14 +23,14 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
     elif name is None:
         rows = [[one.name, _needs(one), one.summary] for one in found]
         say(text_table(["method", "needs", "what it does"], rows, left=[0, 1, 2]))
-        say("\n`linkselect methods NAME` shows the parameters of one of them.")
+        say("\n`linkselect methods NAME` shows the parameters of a method.")
     else:
         say(_page(method_named(name)))
 
 
 def _needs(choice: Choice) -> str:
     helped = choice.needs == "nothing" and choice.uses != "nothing"
-    return f"nothing; {choice.uses} help" if helped else choice.needs
+    return f"nothing; {choice.uses} optional" if helped else choice.needs
 
 
 def _plain(choice: Choice) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`linkselect pairs`: make, check, explain, weigh and convert pairs."""
+"""`linkselect pairs`: make, check, explain, evaluate and convert pairs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from linkselect._messages import many
+from linkselect._messages import many, shortened
 from linkselect.cli import _output as output
+from linkselect.cli import _terminal as terminal
 from linkselect.cli._choices import Seed, described, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._feature_count import number_typed
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from linkselect.pairs import Pairs
 
 _FILES = (".csv", ".json")
-# How many pairs are printed; files and JSON hold all.
+# Number of printed pairs; files and JSON contain all.
 _SHOWN = 20
 
 
@@ -52,30 +53,27 @@ def make(
     cannot: int | None = None,
     seed: Seed = 0,
     out: Path,
-    quiet: bool = False,
 ) -> None:
-    """Make pairs of columns: of labels, or of the design of a study.
+    """Make pairs from columns: from labels, or from the design of a study.
 
-    With --label, must-links join rows of one class and cannot-links rows of two; with --batch as
-    well, must-links join rows of different batches, and cannot-links rows of one. With --same and
-    --different, each kind of links has a column of its own. Rows with a missing value are in no
-    pair that asks for it.
+    With --label, must-links join rows of the same class, and cannot-links rows of different
+    classes. If --batch is given too, must-links join rows of different batches, and cannot-links
+    rows of the same batch. --same and --different name separate columns for must-links and
+    cannot-links. Rows with a missing value in such a column are skipped.
 
     Parameters
     ----------
     table
-        The table that holds the columns. Not needed with --metadata; with both, --label and --batch
-        may be in either file.
+        The table with the columns; not needed with --metadata. If both are given, --label and
+        --batch may be in either file.
     must
-        With --label: how many must-links to draw. Without it: all.
+        The number of must-links to draw with --label. Default: all.
     cannot
-        With --label: how many cannot-links to draw. Without it: all.
+        The number of cannot-links to draw with --label. Default: all.
     seed
-        Where random draws start from.
+        The random seed.
     out
-        Write the pairs here: .csv or .json.
-    quiet
-        Print nothing but errors.
+        The file to write: .csv or .json.
     """
     output.check_target(out, "--out", _FILES)
     output.check_apart({"the table": table, "the metadata": read.metadata}, {"--out": out})
@@ -86,11 +84,10 @@ def make(
     else:
         drawn, notes = by_design(source, read, design, seed)
     _write(drawn, out)
-    if not quiet:
-        output.say_notes(notes)
-        named = "obs_names" if read.id_column is None else f"the ids of {shown(read.id_column)}"
-        by_number = isinstance(next(iter(drawn.ids), 0), int)
-        output.say(f"{out}: {_counted(drawn)}, by {'row numbers from 0' if by_number else named}.")
+    named = "obs_names" if read.id_column is None else f"the ids of {shown(read.id_column)}"
+    by_number = isinstance(next(iter(drawn.ids), 0), int)
+    terminal.say(f"{out}: {_counted(drawn)}, by {'row numbers from 0' if by_number else named}.")
+    terminal.say_notes(notes)
 
 
 def check(
@@ -101,18 +98,18 @@ def check(
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
     json: bool = False,
 ) -> None:
-    """Check pairs against a table: coverage, conflicts, rows that are not there.
+    """Check pairs for conflicts, and against a table for missing rows and coverage.
 
-    It ends with 1 if there are conflicts or rows that are not there.
+    The exit code is 1 if there are conflicts or missing rows.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json.
     table
-        The table whose rows they name.
+        The table whose rows the pairs name.
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     ids: Any = None
     if table is not None:
@@ -122,7 +119,7 @@ def check(
     absent = [] if ids is None else absent_ids(found, ids)
     held = found if ids is None else found.restrict(ids)
     record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
-    output.say_json(record) if json else output.say(
+    terminal.say_json(record) if json else terminal.say(
         _describe(held, record, pairs, table is not None)
     )
     if record["conflicts"] or absent:
@@ -136,9 +133,11 @@ def _describe(held: Pairs, record: dict[str, Any], path: Path, against_table: bo
         f"{many(record['components'], 'group')} joined by must-links."
     ]
     if against_table:
-        lines.append(f"They touch {100 * (record['coverage'] or 0):.1f} % of the rows.")
+        lines.append(f"They cover {100 * (record['coverage'] or 0):.1f} % of the rows.")
     if held.n_adaptive:
-        lines.append("Adaptive pairs were chosen by looking at the samples; others may validate.")
+        lines.append(
+            "Adaptive pairs were chosen from the samples, so they cannot validate a ranking."
+        )
     return "\n".join(lines)
 
 
@@ -153,41 +152,45 @@ def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
         )
     if record["conflicts"]:
         parts.append(
-            f"{many(record['conflicts'], 'cannot-link')} against the must-links; "
-            f"`linkselect pairs explain {path}` shows how"
+            f"{many(record['conflicts'], 'cannot-link')} in conflict with the must-links; "
+            f"`linkselect pairs explain {path}` lists them"
         )
     return f"{path.name}: {'; '.join(parts)}."
 
 
 def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
-    """Explain conflicts: the chain of must-links that contradicts each cannot-link.
+    """Explain conflicts: show the chain of must-links that contradicts each cannot-link.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json.
     limit
-        Explain at most this many.
+        The maximum number of conflicts to explain. Default: all.
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit}, but at least 1 is explained. Without it: all.")
+        raise UsageError(f"--limit {limit} must be at least 1. Omit it to explain all conflicts.")
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
-        output.say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
+        terminal.say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
         return
     if not found.n_conflicts:
-        output.say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
+        terminal.say(
+            f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}."
+        )
         return
-    output.say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} against the must-links.")
+    terminal.say(
+        f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} in conflict with must-links."
+    )
     for conflict in conflicts:
         a, b = conflict.cannot
         chain = " = ".join(map(str, conflict.chain))
-        output.say(f"\n{a} and {b} cannot be together, but must-links join them:\n  {chain}")
+        terminal.say(f"\n{a} and {b} have a cannot-link, but must-links join them:\n  {chain}")
         n_links = many(len(conflict.chain) - 1, "must-link")
-        output.say(f"  Remove the cannot-link, or one link of this chain of {n_links}.")
+        terminal.say(f"  Remove the cannot-link, or one link from this chain of {n_links}.")
 
 
 def worth(
@@ -204,63 +207,65 @@ def worth(
     out: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Tell what each pair changes in a ranking: what would happen without it.
+    """Report how the ranking changes if each pair is left out.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json.
     table
-        The table whose rows they name.
+        The table whose rows the pairs name.
     method
-        How to rank, by a method that works from pairs; `linkselect methods` lists them.
+        The ranking method, which must use pairs; `linkselect methods` lists the methods.
     n_features
-        How many features are kept: a number, a fraction such as 0.1, or auto, half of them.
+        The number of features to keep: a number, a fraction such as 0.1, or auto for half of them.
     settings
-        A parameter of the method, such as sigma=1. Give it once for each.
+        A parameter of the method, such as sigma=1. Repeat the option for several.
     seed
-        Where random draws start from, in methods that make them.
+        The random seed, for methods that use one.
     out
-        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+        Write all pairs to this file: .csv, .tsv, .json, .parquet or .feather.
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     choice = method_named(method)
     selector = make_selector(choice, settings, seed=seed, scale=prepare.scale)
     about = described(selector)
     if about.sees != "pairs":
-        raise UsageError(f"{choice.name} does not look at pairs, so none changes its ranking.")
+        raise UsageError(
+            f"{choice.name} does not use pairs. `linkselect methods` lists methods that do."
+        )
     data, links, notes = _read_both(pairs, table, read, out)
     selector.set_params(n_features_to_select=number_typed(n_features, data))
-    notes += check_supervision(choice.name, about, data, links)
+    notes += check_supervision({choice.name: about}, data, links)
     data, prepare, more, _ = settle_values(data, prepare)
     notes += more
     from linkselect.evaluation import pair_worth
 
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        # Two arrays with an entry for each pair and feature are returned, a third is on the way.
+        # Two arrays of pairs x features are returned, and a third is temporary.
         needed = 24 * (links.n_must + links.n_cannot) * len(data.names)
-        TableFile(table, read).check_bytes(needed, "what each pair changes")
+        TableFile(table, read).check_bytes(needed, "the result for all pairs")
         with explained(choice.options):
             found = pair_worth(selector, prepare.applied(data), links, data.ids)
     notes += notes_of(caught, selector.get_params(deep=False))
-    # A pair that the method cannot do without is worth most.
+    # Pairs without which there is no ranking come first.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
     records = [_record(one, data) for one in found]
-    unknown = "cannot be ranked without it"
+    unknown = "no ranking without it"
     if len(records) == 1:
-        unknown = "the only pair: nothing to compare with"
+        unknown = "the only pair, so nothing to compare"
     if json:
-        output.say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
+        terminal.say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
-        output.say_notes(notes)
-        output.say(
-            f"What would change without each pair, by {choice.name} on "
-            f"{many(len(data.names), 'feature')} (-1: one place better):\n"
+        terminal.say(
+            f"Change in the ranking without each pair ({choice.name}, "
+            f"{many(len(data.names), 'feature')}; -1 is one rank better):\n"
         )
-        header = ["pair", "link", "mean shift", "replaced", "features that would move most, places"]
+        header = ["pair", "link", "mean shift", "replaced", "largest changes in rank"]
         _say_pairs(header, [_worth_row(one, unknown) for one in records], left=[0, 1, 4])
+        terminal.say_notes(notes)
     _write_records(out, [{**one, "moved": _moved_text(one, unknown)} for one in records])
 
 
@@ -278,11 +283,13 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
 
 
 def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None) -> str:
-    """Name the features that would move, with their places: - is towards the best."""
+    """List the features that move, with their changes in rank; - is better."""
     if record["rank_shift"] is None:
         return unknown
-    moved = record["moved"][:n_moved]
-    return ", ".join(f"{one['feature']} {one['places']:+d}" for one in moved)
+    moved = [(one["feature"], one["places"]) for one in record["moved"][:n_moved]]
+    if n_moved is not None:  # in a narrow column
+        moved = [(shortened(name, terminal.SHORTEST_NAME), places) for name, places in moved]
+    return ", ".join(f"{name} {places:+d}" for name, places in moved)
 
 
 def _worth_row(record: dict[str, Any], unknown: str) -> list[str]:
@@ -306,22 +313,22 @@ def suspects(
     out: Path | None = None,
     json: bool = False,
 ) -> None:
-    """List the pairs that the other pairs speak against, to ask again about the first.
+    """List pairs by how strongly the other pairs contradict them, to check the first again.
 
-    Nothing is dropped, and dropping the first was not found to help.
+    No pair is removed: removing the most suspicious pairs did not improve rankings reliably.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json. They may contradict each other.
     table
-        The table whose rows they name.
+        The table whose rows the pairs name.
     impute
-        What to put where a value is missing, by column; `none` refuses missing values.
+        How to fill missing values in each column; `none` refuses missing values.
     out
-        Write all pairs here: .csv, .tsv, .json, .parquet or .feather.
+        Write all pairs to this file: .csv, .tsv, .json, .parquet or .feather.
     json
-        Print JSON and nothing else.
+        Print only JSON.
     """
     data, links, notes = _read_both(pairs, table, read, out)
     data, prepare, more, _ = settle_values(data, Preparation("none", impute))
@@ -329,30 +336,30 @@ def suspects(
     from linkselect.evaluation import suspect_pairs
 
     with explained({}), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # pairs that are left out are among the notes
+        warnings.simplefilter("ignore")  # pairs that are left out are in the notes already
         found = suspect_pairs(prepare.applied(data), links, data.ids)
     records = [one._asdict() for one in found]
     if json:
-        output.say_json(records)
+        terminal.say_json(records)
     else:
-        output.say_notes(notes)
-        output.say(
-            "Pairs that the other pairs speak against; above 0 a pair looks like the other kind:\n"
+        terminal.say(
+            "Pairs that the other pairs contradict (above 0, a pair looks like the other kind):\n"
         )
         rows = [
             [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
-        output.say(
-            "\nAsk again about the first. Nothing was dropped: that gained nothing reliable."
+        terminal.say(
+            "\nCheck the first pairs again. None was removed: that does not help reliably."
         )
+        terminal.say_notes(notes)
     _write_records(out, records)
 
 
 def _read_both(
     pairs: Path, table: Path, read: Reading, out: Path | None
 ) -> tuple[Table, Pairs, list[str]]:
-    """Read a table with its features, the pairs of its rows, and what to say about them."""
+    """Read a table with its features, and the pairs of its rows; return notes on both."""
     output.check_target(out, "--out", output.COLUMN_FILES)
     output.check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
     data = read_table(table, read)
@@ -361,10 +368,10 @@ def _read_both(
 
 
 def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
-    output.say(output.text_table(header, rows[:_SHOWN], left=left))
+    terminal.say(terminal.text_table(header, rows[:_SHOWN], left=left))
     more = len(rows) - _SHOWN
     if more > 0:
-        output.say(f"  ... and {many(more, 'more pair')}; --out FILE writes all.")
+        terminal.say(f"  ... and {many(more, 'more pair')}; --out FILE writes them all.")
 
 
 def _write_records(path: Path | None, records: list[dict[str, Any]]) -> None:
@@ -372,7 +379,7 @@ def _write_records(path: Path | None, records: list[dict[str, Any]]) -> None:
         output.write_columns(path, {key: [one[key] for one in records] for key in records[0]})
 
 
-def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
+def convert(source: Path, target: Path, /) -> None:
     """Convert pairs between CSV and JSON.
 
     Parameters
@@ -380,16 +387,13 @@ def convert(source: Path, target: Path, /, *, quiet: bool = False) -> None:
     source
         The pairs to read: .csv or .json.
     target
-        Where to write them: .csv or .json.
-    quiet
-        Print nothing but errors.
+        The file to write: .csv or .json.
     """
     output.check_target(target, "The target", _FILES)
     output.check_apart({"the source": source}, {"The target": target})
     found = read_pairs(source, by_id=None)
     _write(found, target)
-    if not quiet:
-        output.say(f"{target}: {_counted(found)}.")
+    terminal.say(f"{target}: {_counted(found)}.")
 
 
 def _counted(pairs: Pairs) -> str:
@@ -398,7 +402,7 @@ def _counted(pairs: Pairs) -> str:
 
 
 def _write(pairs: Pairs, path: Path) -> None:
-    # Ids of a table are text here, and are read as such: so CSV may hold text like 101.
+    # Ids are read as text on the command line, so a CSV file may contain text ids such as 101.
     kept = str if all(isinstance(sample, str) for sample in pairs.ids) else None
     in_csv = partial(pairs.to_csv, id_type=kept)
     write = in_csv if path.suffix.lower() == ".csv" else pairs.to_json
@@ -406,5 +410,5 @@ def _write(pairs: Pairs, path: Path) -> None:
         output.write_safely(path, write)
     except TypeError as error:
         raise InputError(
-            f"{problem_of(error)} Write a .json file instead, or name the samples by text."
+            f"{problem_of(error)} Write a .json file instead, or use text ids."
         ) from error

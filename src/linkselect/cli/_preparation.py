@@ -1,4 +1,4 @@
-"""What is done to the values of a table before features are ranked."""
+"""Prepare the values of a table for ranking: impute, scale and centre."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["median", "mean", "none"]
 
-# A median is taken over so many rows, and over fewer if that would take more bytes. Its standard
-# error is then 1.25 / sqrt(20,000), less than 1 % of the standard deviation of its column.
+# The number of rows from which a median is estimated, or fewer if they need more bytes. For normal
+# values its standard error is 1.25 / sqrt(20,000), below 1 % of the standard deviation.
 MOST_ROWS = 20_000
 MOST_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """What to do to the values of a table first.
+    """How to prepare the values of a table.
 
     Parameters
     ----------
     scale
-        What to do to each feature first.
+        The scaling of each feature.
     impute
-        What to put where a value is missing, by column; `none` refuses missing values.
+        How to fill missing values in each column; `none` refuses missing values.
     center_batches
-        Subtract from each feature its mean within the batch of the row first, with --batch. Where
-        batches and classes coincide, that removes what distinguishes the classes, too.
+        Subtract the mean of each batch from its rows, with --batch. If batches coincide with
+        classes, this also removes the differences between classes.
     """
 
     scale: Scale = "minmax"
@@ -50,7 +50,7 @@ class Preparation:
     center_batches: bool = False
 
     def transformer(self, sparse: bool) -> Any:
-        """Return what fills and scales, as one scikit-learn transformer; None if it is nothing."""
+        """Return a scikit-learn transformer that imputes and scales; None if neither is needed."""
         from sklearn.pipeline import make_pipeline
         from sklearn.preprocessing import StandardScaler
 
@@ -70,7 +70,7 @@ class Preparation:
         return make_pipeline(*steps) if steps else None
 
     def applied(self, table: Table) -> Any:
-        """Return the values of a table, filled and scaled."""
+        """Return the imputed and scaled values of a table."""
         transformer = self.transformer(table.is_sparse)
         if transformer is None:
             return table.X
@@ -81,16 +81,15 @@ class Preparation:
             raise _too_large() from None
 
     def describe(self, sparse: bool) -> str:
-        """Say in one sentence what is done to the values."""
+        """Describe the preparation in one sentence."""
         scaled = {
             "minmax": "divided by its largest absolute value" if sparse else "scaled to [0, 1]",
             "standard": "scaled to variance 1" + ("" if sparse else " and mean 0"),
-            "none": "taken as it is",
+            "none": "not scaled",
         }[self.scale]
         if self.center_batches:
-            as_is = self.scale == "none"
-            scaled = f"centred within each batch{'' if as_is else f' and {scaled}'}"
-        filled = f"; missing values were filled with its {self.impute}"
+            scaled = f"centred within each batch and {scaled}"
+        filled = f"; missing values were replaced by the {self.impute}"
         return f"Each feature was {scaled}{'' if self.impute == 'none' else filled}."
 
 
@@ -100,13 +99,22 @@ DEFAULT_PREPARATION = Preparation()
 def settle_values(
     table: Table, prepare: Preparation, seed: int = 0, max_memory: str | None = None
 ) -> tuple[Table, Preparation, list[str], ColumnValues]:
-    """Refuse infinite values, and missing ones unless they are to be filled.
+    """Check the values of a table, and start to prepare them.
 
-    A table that is read by parts is also filled and scaled, another one centred if that is asked
-    for.
+    Infinite values raise an error, and so do missing values unless they are to be imputed. Columns
+    without any value are dropped. Batches are centred if requested. Only a table that is read in
+    parts is also imputed and scaled.
 
-    Returns the table without columns that have no value, what is or was done to the others, what
-    should be said, and what the values were before.
+    Returns
+    -------
+    table : Table
+        The remaining columns.
+    prepare : Preparation
+        The preparation, without imputation if no value is missing.
+    notes : list of str
+        Notes on the values.
+    seen : ColumnValues
+        A description of the values before imputation and scaling.
     """
     is_stored = isinstance(table, StoredTable)
     _check_centring(table, prepare, max_memory)
@@ -117,8 +125,8 @@ def settle_values(
             row, column = first_place(table.X, np.isinf)
             name = shown(table.names[column])
             raise InputError(
-                f"{table.source}, row {row + 1}: column {name} is infinite. Correct it or empty "
-                f"the cell, or leave the column out with --drop {name}."
+                f"{table.source}, row {row + 1}: column {name} is infinite. Correct or empty the "
+                f"cell, or leave the column out with --drop {name}."
             )
     empty = seen.n_missing == seen.n_rows
     rounded = _rounded_columns(table, seen)
@@ -148,30 +156,30 @@ def settle_values(
 
 
 def _check_centring(table: Table, prepare: Preparation, max_memory: str | None) -> None:
-    """Refuse to centre inside batches where there are none, or where it does not fit."""
+    """Check that there are batches to centre, and that the centred table fits in memory."""
     if not prepare.center_batches:
         return
     if table.batches is None:
         raise UsageError(
-            "--center-batches subtracts the mean of each batch. Name the column of batches by "
+            "--center-batches subtracts the mean of each batch. Name the column of batches with "
             "--batch COLUMN."
         )
     if isinstance(table, StoredTable):
         raise UsageError(
-            f"--center-batches needs the table in memory, but {table.source} is read by parts: "
+            f"--center-batches needs the table in memory, but {table.source} is read in parts: "
             f"{INTO_MEMORY}."
         )
     needed, limit = bytes_needed(*table.X.shape), memory_limit(max_memory)
     if table.is_sparse and needed > limit:
         raise InputError(
-            f"{table.source} is sparse, and --center-batches makes it dense: that takes "
+            f"{table.source} is sparse, but --center-batches needs a dense array: "
             f"{readable_size(needed)}, more than the limit of {readable_size(limit)}. Allow more "
-            "with --max-memory, or leave --center-batches out."
+            "with --max-memory, or omit --center-batches."
         )
 
 
 def _centred(table: Table) -> tuple[Table, list[str]]:
-    """Subtract the mean of each batch; return what should be said about it."""
+    """Subtract the mean of each batch; return notes on it."""
     from linkselect import center_batches
 
     with warnings.catch_warnings(record=True) as caught:
@@ -179,21 +187,21 @@ def _centred(table: Table) -> tuple[Table, list[str]]:
         X = center_batches(table.X, table.batch_codes())
     notes = notes_of(caught)
     if table.is_sparse:
-        notes.append("the table is sparse; centred within batches it is dense.")
+        notes.append("Centring within batches turned the sparse table into a dense one.")
     return replace(table, X=X), notes
 
 
 def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValues) -> None:
-    """Tell methods that scale by themselves of negative values: in [0, 1] they look like counts.
+    """Stop methods with their own scaling from treating scaled negative values as counts.
 
     Parameters
     ----------
     selectors : iterable of selectors
-        Their `scale` is set if it is "auto".
+        Their `scale` is changed from "auto" to "range" if values were negative before scaling.
     prepare : Preparation
-        What is done to the values.
+        The preparation of the values.
     seen : ColumnValues
-        What they were before.
+        A description of the values before.
     """
     if prepare.scale != "minmax" or not (seen.low < 0).any():
         return
@@ -203,7 +211,10 @@ def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValue
 
 
 def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
-    """List columns of whole numbers that float64 rounds, as floats already: by their size."""
+    """Return the columns of integers that are too large for float64.
+
+    In an array of floats, they are recognized by their size.
+    """
     from linkselect._samples import as_samples
     from linkselect._samples.samples import LARGEST_EXACT
 
@@ -212,32 +223,35 @@ def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
         return np.flatnonzero((extreme > LARGEST_EXACT) & X.whole)
     if X.dtype.kind != "f" or table.is_sparse:
         return as_samples(X).rounded_columns()
-    # Larger ones no type of whole numbers holds, so that they are measurements.
+    # Values above 2^64 exceed every integer type, so they are measurements.
     large = np.flatnonzero((extreme >= LARGEST_EXACT) & (extreme < 2.0**64))
     values = X[:, large]
     return large[((values == np.trunc(values)) | np.isnan(values)).all(axis=0)]
 
 
 def _about_rounding(table: Table, places: IntArray) -> str:
-    """Say which columns hold whole numbers that are too large to be told apart."""
+    """Return a note on columns of integers that are too large to be exact."""
     verb = "has" if len(places) == 1 else "have"
     return (
-        f"{many(len(places), 'column')} {verb} whole numbers above 2^53, whose small differences "
-        f"are lost ({_listed(table, places)}); leave ids out with --drop, or subtract the least "
-        "value of the column before."
+        f"{many(len(places), 'column')} {verb} integers above 2^53, which lose precision "
+        f"({_listed(table, places)}). Leave ids out with --drop, or subtract the minimum of the "
+        "column first."
     )
 
 
 def _too_large() -> InputError:
-    """Return the error for a feature that cannot be scaled."""
+    """Return the error for a feature whose range exceeds float64."""
     return InputError(
-        "A feature is too large to be scaled or filled: it spans more than 1.8e308. Divide its "
+        "A feature cannot be scaled or imputed, because its range exceeds 1.8e308. Divide its "
         "values, or leave it out with --drop."
     )
 
 
 def _refuse_faint(table: Table, extent: FloatArray) -> None:
-    """Refuse what the library refuses, too, but by name; scaling changes such columns first."""
+    """Raise an error that names features with a tiny range, as the library does without names.
+
+    Scaling avoids the problem.
+    """
     from linkselect._samples.samples import FAINT
 
     faint = np.flatnonzero((extent > 0) & (extent < FAINT))
@@ -245,39 +259,36 @@ def _refuse_faint(table: Table, extent: FloatArray) -> None:
         varies = "varies" if len(faint) == 1 else "vary"
         raise InputError(
             f"{table.source}: {many(len(faint), 'feature')} {varies} by less than {FAINT:g} "
-            f"({_listed(table, faint)}), and the squares of so small differences underflow to 0. "
-            "Scale the features by --scale minmax, or leave columns out by --drop."
+            f"({_listed(table, faint)}), so that squared differences underflow to 0. Scale the "
+            "features with --scale minmax, or leave them out with --drop."
         )
 
 
 def _about_empty(table: Table, empty: IntArray) -> str:
-    """Say which columns have no value; refuse a table in which all are so."""
+    """Return a note on columns without any value; raise an error if there are no others."""
     if len(empty) == len(table.names):
         raise InputError(
-            f"{table.source}: no feature has a value in any row. Are values written in a way that "
-            "means missing here, such as NA or ?"
+            f"{table.source}: all values of all features are missing. Check whether values are "
+            "written as NA or ?, which mean missing."
         )
-    return f"left out {many(len(empty), 'column')} without any value: {_listed(table, empty)}."
+    return f"Left out {many(len(empty), 'column')} without any value: {_listed(table, empty)}."
 
 
 def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
-    """Say where values are missing and were filled, or refuse them."""
+    """Return a note on missing values, or raise an error unless they are to be imputed."""
     places = np.flatnonzero(n_missing)
     many_of = f"{n_missing.sum():,} of {table.X.shape[0] * len(table.names):,} values"
     where = f"in {len(places):,} of {len(table.names):,} columns ({_listed(table, places)})"
     if impute == "none":
         first = first_place(table.X, np.isnan)[0] + 1
         raise InputError(
-            f"{table.source}: {many_of} are missing {where}, the first in row {first:,}. Fill them "
-            "with --impute median or mean, or leave columns out with --drop."
+            f"{table.source}: {many_of} are missing {where}, the first in row {first:,}. Impute "
+            "them with --impute median or mean, or leave columns out with --drop."
         )
     worst = int(n_missing.argmax())
     share = n_missing[worst] / table.X.shape[0]
     most = f" {shown(table.names[worst])} lacks {share:.0%} of its values." if share > 0.5 else ""
-    return (
-        f"{many_of} were missing {where} and filled with the {impute} of their column; "
-        f"--impute none refuses such a table.{most}"
-    )
+    return f"{many_of} are missing {where}; --impute none refuses missing values.{most}"
 
 
 def _listed(table: Table, places: IntArray) -> str:
@@ -285,13 +296,16 @@ def _listed(table: Table, places: IntArray) -> str:
     return names + (", ..." if len(places) > 3 else "")
 
 
-# -- tables that are read by parts --------------------------------------------------------------
+# -- tables that are read in parts --------------------------------------------------------------
 
 
 def _replacements(
     X: Stored, seen: ColumnValues, prepare: Preparation, seed: int
 ) -> tuple[FloatArray, list[str]]:
-    """Return what is put where values are missing; of columns without gaps it does not matter."""
+    """Return the value that replaces missing values in each column, and notes on it.
+
+    Entries of columns without missing values are arbitrary.
+    """
     if prepare.impute == "mean":
         return seen.mean, []
     columns = np.flatnonzero(seen.n_missing)
@@ -301,19 +315,19 @@ def _replacements(
         drawn = X.choose(columns).take(rows)
     known = ~np.isnan(drawn).all(axis=0)
     values = np.array(seen.low)
-    # A column with so few values that none was drawn gets the middle of its range.
+    # If all drawn values of a column are missing, the middle of its range replaces the median.
     values[columns] = (seen.low[columns] + seen.high[columns]) / 2
     values[columns[known]] = np.nanmedian(drawn[:, known].astype(np.float64), axis=0)
     if n_rows == seen.n_rows:
         return values, []
     return values, [
-        f"medians were estimated from {n_rows:,} rows, drawn by --seed, since the table is read by "
-        "parts; --impute mean is exact."
+        f"Medians were estimated from {n_rows:,} random rows, because the table is read in parts; "
+        "--impute mean is exact."
     ]
 
 
 def _with_filled(seen: ColumnValues, values: FloatArray) -> ColumnValues:
-    """Return what is seen of the values after the missing ones were filled."""
+    """Return the description of the values after imputation."""
     n_known = seen.n_rows - seen.n_missing
     gap = values - seen.mean
     return replace(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
+from linkselect._messages import ConstantFeaturesWarning
 from linkselect.cli import _by_parts as by_parts_of
 from linkselect.cli import _choices as choices
 from linkselect.cli import _supervision_input as supervision
@@ -25,7 +26,7 @@ from linkselect.cli._feature_options import (
     about_copies,
     has_copies,
 )
-from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas, tracked
+from linkselect.cli._output import DEFAULT_OUTPUT, Output, note_on_formulas
 from linkselect.cli._preparation import (
     DEFAULT_PREPARATION,
     Preparation,
@@ -37,6 +38,7 @@ from linkselect.cli._selected import check_selected, write_selected
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table
 from linkselect.cli._tables.picture_table import kept_beside
 from linkselect.cli._tables.table import StoredTable
+from linkselect.cli._terminal import say_notes, tracked
 
 if TYPE_CHECKING:
     from linkselect.evaluation import FeaturePValues, NumberOfFeatures, Validation
@@ -71,47 +73,47 @@ def rank(
     ----------
     table
         CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
-        (AnnData); a folder of pictures or of Parquet files, or a Zarr array. Parquet, NPY, Zarr and
-        .h5ad are read by parts if they do not fit in memory.
+        (AnnData) file, folder of images or of Parquet files, or Zarr array. Parquet, NPY, Zarr and
+        .h5ad are read in parts if they do not fit in memory.
     method
-        How to rank; `linkselect methods` lists them. Without it link_selector, whatever is known:
-        pairs, all labels, some labels, labels and pairs together, or nothing.
-        One of another library: package.module:Class.
+        Ranking method; see `linkselect methods`. Default: link_selector, which uses all available
+        labels and pairs and also works without any. A selector of another library is named
+        package.module:Class.
     n_features
-        How many features to keep: a number, a fraction such as 0.1, or auto. That is the
-        method's own number if it has one (link_selector: the fewest that together explain 90 % of
-        what all features explain, at most 300); with labels the smallest number within 1 point of
-        the best held-out accuracy; else half of them, at most 300.
+        Number of features to keep, a fraction such as 0.1, or auto: the method's own optimum if it
+        has one (link_selector: the fewest features that explain 90 % of what all explain); with
+        labels, the smallest number within 1 point of the best held-out accuracy; otherwise half.
+        At most 300.
     pairs
-        A CSV file with the header a,b,link (must or cannot), or a JSON file. With --label as well,
-        methods that look at pairs use both.
+        CSV file with the header a,b,link, where link is must or cannot; or JSON file. With --label,
+        methods that use pairs use both.
     settings
-        A parameter of the method, such as sigma=1. Give it once for each.
+        Parameter of the method, such as sigma=1; may be repeated.
     seed
-        Where random draws start from, in methods that make them.
+        Seed of all random draws.
     select
-        Write the table with the selected features only, unscaled, in one of the formats of --out.
+        Write the table with only the selected features, unscaled, in any format of --out.
     validate
-        Measure how far the ranking can be trusted: an estimate on held-out pairs or labels, a test
-        against chance, how often features are selected on halves of the data, and which are highly
-        correlated. It fits the method again, 12 to 220 times by the size of the table.
+        Estimate how reliable the ranking is: performance on held-out pairs or labels, a test
+        against chance, selection frequencies, and highly correlated features. This fits the method
+        12 to 220 more times, depending on the size of the table.
     resamples
-        On how many halves of the data selection frequencies are measured. Otherwise 10 to 50 by the
-        size of the table and the method, never by the time it takes.
+        Number of resamples of half the data for selection frequencies. Default: 10 to 50, depending
+        on the method and the size of the table.
     p_values
-        Test every feature by permuting the samples: p-values, adjusted for all features, and false
-        discovery rates.
+        Test every feature with permutations of the samples: p-values, also adjusted for the number
+        of features, and false discovery rates.
     permutations
-        How many permutations --p-values takes.
+        Number of permutations of --p-values.
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
-        formula. Never in --select.
+        formula. Does not change --select.
     by_parts
-        Read a Parquet file or folder, NPY file, Zarr array or .h5ad file by parts also if it would
-        fit in memory.
+        Read a Parquet file or folder, NPY file, Zarr array or .h5ad file in parts even if it fits
+        in memory.
     scheduler
-        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786.
-        Its workers must see the same files.
+        Address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786. Its
+        workers need access to the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select}, table)
     read = kept_beside(pairs, read)
@@ -120,32 +122,31 @@ def rank(
     why = by_parts_of.why_by_parts(table, read, by_parts, scheduler)
     check_selected(select, table, by_parts=why is not None)
     wanted.check(by_parts=why is not None)
-    output.say_notes([] if why is None else [why])
+    said = [] if why is None else [why]
+    say_notes(said)
     with by_parts_of.opened(
         table, read, why is not None, scheduler, output.shows_progress
     ) as whole:
         job = _job(whole, read, choice, settings, pairs, prepare, wanted)
         job.notes.extend(_about_design(job, read, validate, p_values))
-        said = [] if why is None else [why]
-        warned, summary = _rank(job, wanted, output, said)
+        summary = _rank(job, wanted, output, said)
         if select is not None:
             write_selected(select, job.selector, whole, read)
-    from linkselect.report._summary import TIED
-
     if output.json:
-        output.say_notes(summary["alarms"])
+        say_notes(summary["alarms"], "Warning")
     more = "" if output.out is not None else "\n--out FILE writes the whole ranking."
     output.say(summary, lambda: ranking_text(summary, job.data, job.links, job.choice.name) + more)
-    output.say_notes([*job.notes, *(note for note in summary["notes"] if note == TIED), *warned])
+    notes = [*summary["notes"], *summary["warnings"]]
     if not escape_formulas:
-        output.say_notes(note_on_formulas(job.data.names, output.out, select))
+        notes += note_on_formulas(job.data.names, output.out, select)
+    say_notes(note for note in notes if note not in said)
     write_ranking(summary, output, escape_formulas, table, read.array)
     output.say_written(select)
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What was typed about the result: how many features, and how it is checked."""
+    """The requested result: the number of features, and how it is validated."""
 
     n_features: str
     features: FeatureOptions
@@ -155,21 +156,22 @@ class Wanted:
     n_permutations: int
 
     def check(self, by_parts: bool) -> None:
-        """Refuse what cannot be done with a table that is read by parts."""
+        """Check that the options are possible for a table that is read in parts."""
         self.features.check(by_parts)
         if by_parts and self.n_permutations:
             raise UsageError(
-                "--p-values needs the table in memory, but it is read by parts. Allow more memory "
+                "--p-values needs the table in memory, but it is read in parts. Allow more memory "
                 "with --max-memory."
             )
 
 
 @dataclass(frozen=True)
 class RankingJob:
-    """What is ranked and how: `data` are the rows and columns that the method uses.
+    """The data to rank and the method.
 
-    If they are read by parts, they are prepared already. `seen` says what the values were.
-    `links` are the pairs of the file, `used` those that the method is given: with labels, both.
+    `data` contains the rows and columns that the method uses, already prepared if they are read in
+    parts; `seen` describes the values before. `links` are the pairs of the file, and `used` the
+    pairs given to the method, which may include those that labels imply.
     """
 
     choice: choices.Choice
@@ -183,7 +185,7 @@ class RankingJob:
 
     @property
     def by_parts(self) -> bool:
-        """Whether the rows are read by parts."""
+        """Whether the table is read in parts."""
         return isinstance(self.data, StoredTable)
 
 
@@ -196,22 +198,22 @@ def _job(
     prepare: Preparation,
     wanted: Wanted,
 ) -> RankingJob:
-    """Take the default method if none was named, and check that it suits what is known."""
+    """Prepare table, pairs and method, and check that they suit each other."""
     if whole.X.shape[0] < 2:
-        raise InputError(f"{whole.source} has one row, but features are ranked by two or more.")
+        raise InputError(f"{whole.source} has one row, but a ranking needs at least two.")
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, whole)
     choice = choice or choices.method_named(choices.DEFAULT_METHOD)
     selector = choices.make_selector(choice, settings, seed=wanted.seed, scale=prepare.scale)
     method = choices.described(selector)
     notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
-    notes += supervision.check_supervision(choice.name, method, whole, links)
+    notes += supervision.check_supervision({choice.name: method}, whole, links)
     nothing_known = whole.labels is None and links is None
     if wanted.n_permutations and (method.sees == "nothing" or nothing_known):
         raise UsageError(
-            f"--p-values: {choice.name} is given neither pairs nor labels that it uses, so its "
-            "scores stay the same whichever row is which sample, and there is nothing to test."
+            f"--p-values permutes labels or pairs, but {choice.name} uses neither here. Give "
+            "--label or --pairs with a method that uses them."
         )
-    data, about = whole, supervision.about_rows(choice.name, method, whole)
+    data, about = whole, supervision.about_rows({choice.name: method}, whole)
     if about:
         if isinstance(whole, StoredTable):
             by_parts_of.check_labelled_fit(whole, read)
@@ -221,15 +223,15 @@ def _job(
     data, prepare, about_values, seen = settle_values(data, prepare, wanted.seed, read.max_memory)
     keep_signs([selector], prepare, seen)
     if data.ids is None and data.X.shape[0] < whole.X.shape[0]:
-        links = None  # it names rows by numbers that are others now, and is not looked at
-    selector = wanted.features.around(selector, data)  # by parts there are no rules
+        links = None  # unused by this method, and row numbers have changed
+    selector = wanted.features.around(selector, data)
     used, about_both = supervision.together(selector, data, links)
     notes += [*about_both, *about, *about_values]
     return RankingJob(choice, selector, data, links, used, prepare, notes, seen)
 
 
 def _about_design(job: RankingJob, read: Reading, validate: bool, p_values: bool) -> list[str]:
-    """Say what groups and batches are used for; of a table read by parts, that nothing is."""
+    """Return notes on the use of groups and batches, which tables read in parts do not support."""
     if not job.by_parts:
         tests = validate or p_values
         return supervision.about_design(job.data, job.links, read, job.prepare, tests)
@@ -237,13 +239,10 @@ def _about_design(job: RankingJob, read: Reading, validate: bool, p_values: bool
     return [f"{by_parts_of.NOT_VALIDATED}{unused}"] if validate else []
 
 
-def _rank(
-    job: RankingJob, wanted: Wanted, output: Output, said: list[str]
-) -> tuple[list[str], Summary]:
-    """Fit the method, keep a number of features, and say how far to trust them.
+def _rank(job: RankingJob, wanted: Wanted, output: Output, said: list[str]) -> Summary:
+    """Fit the method, choose the number of features, validate, and summarize the result.
 
-    `said` are notes that were printed already. Of a table that is read by parts, nothing is done
-    that needs all of it. Return the warnings of the fit, and everything as plain data.
+    A table that is read in parts is not validated. `said` are notes that were already printed.
     """
     from linkselect._samples.parts import Parts
     from linkselect._samples.survey import Survey
@@ -266,7 +265,7 @@ def _rank(
         known["track"] = partial(track, doing=lambda _: "permuting")
         significance = _p_values(job, X, y, wanted.n_permutations, {**known, "batches": batches})
     if by_parts:
-        # Their extremes tell what is constant, scaled or not.
+        # Known minima and maxima show which features are constant without another pass.
         X = Parts(X, Survey(job.seen.low, job.seen.high))
     summary = summarize(
         selector,
@@ -286,27 +285,37 @@ def _rank(
         values=X if by_parts else data.X,
         significance=significance,
     )
-    warned = [*warned, *about_copies(summary["ranking"]["reason"], summary["ranking"]["feature"])]
+    summary["notes"] += about_copies(summary["ranking"]["reason"], summary["ranking"]["feature"])
     if by_parts:
         summary["data"]["n_missing"] = int(job.seen.n_missing.sum())
-    return warned, summary
+    return summary
 
 
 def _selected(
     job: RankingJob, y: Any, wanted: Wanted, known: dict[str, Any], shows_progress: bool
 ) -> tuple[RankingJob, Any, NumberOfFeatures, float, list[str]]:
-    """Fit the method and keep a number of features, of which none is a copy of another.
+    """Fit the method and choose the number of features; fit again without copies if needed.
 
-    Return what was fitted in the end, the values it was fitted on, the number of features, the
-    seconds, and what the fit warned of.
+    Returns
+    -------
+    job : RankingJob
+        With the selector that was fitted in the end.
+    X : array or sparse matrix
+        The values that it was fitted on.
+    number : NumberOfFeatures
+        The number of selected features.
+    seconds : float
+        The time to fit.
+    warned : list of str
+        Warnings of the fit.
     """
     selector, data, by_parts = job.selector, job.data, job.by_parts
     count = number_typed(wanted.n_features, data)
     prepare_number(selector, count, len(data.names))
     if shows_progress and not by_parts:
         _show_progress(selector)
-    # What a method of another library needs is known by its errors only.
-    labels = "If it needs labels, name their column by --label COLUMN."
+    # Only errors show what a method of another library needs.
+    labels = "If the method needs labels, name their column with --label COLUMN."
     else_try = labels if y is None and not job.choice.is_ours else ""
     with (
         supervision.explained(job.choice.options, by_parts, else_try),
@@ -333,7 +342,7 @@ def _p_values(
     from linkselect.evaluation import feature_p_values
 
     with supervision.explained(job.choice.options), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit has warned already
+        warnings.simplefilter("ignore")  # the first fit has already warned
         return feature_p_values(job.selector, X, y, n_permutations=n_permutations, **known)
 
 
@@ -347,7 +356,7 @@ def _show_progress(selector: Any) -> None:
 
 
 def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
-    """Fit the method; return the values it was fitted on, the seconds, and what it warned of."""
+    """Fit the method; return the values it was fitted on, the seconds, and its warnings."""
     from linkselect.selectors._method import uses_groups
     from linkselect.selectors._ranking import name_features
 
@@ -355,15 +364,17 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         X = data.X if job.by_parts else job.prepare.applied(data)
-        # Without --id-column pairs name rows by number, whatever index a file holds.
+        # Without --id-column, pairs refer to row numbers, even if the file contains an index.
         by_number = data.ids is None and job.by_parts
         ids = range(data.X.shape[0]) if by_number else data.ids
         start = time.perf_counter()
         groups = {"groups": data.group_codes()} if uses_groups(selector) else {}
         selector.fit(X, y, pairs=job.used, sample_ids=ids, **groups)
         seconds = time.perf_counter() - start
-    name_features(selector, data.names)  # the report shows them
-    return X, seconds, notes_of(caught, selector.get_params(deep=False))
+    name_features(selector, data.names)
+    # The notes of the summary count constant features.
+    others = [one for one in caught if not issubclass(one.category, ConstantFeaturesWarning)]
+    return X, seconds, notes_of(others, selector.get_params(deep=False))
 
 
 def _validate(
@@ -377,8 +388,8 @@ def _validate(
 ) -> Validation:
     from linkselect import evaluation
 
-    # A search for fewer features may find others, so its folds are fitted again, unless each fold
-    # chooses a number of its own.
+    # A search for fewer features may find different ones, so its folds are fitted again unless
+    # each fold chooses its own number.
     rankings = number.rankings
     if rankings is not None and rankings.numbers is None and choices.described(selector).searches:
         rankings = None

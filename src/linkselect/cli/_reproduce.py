@@ -1,4 +1,4 @@
-"""`linkselect reproduce`: a paper's tables and figures, beside what it printed."""
+"""`linkselect reproduce`: the tables and figures of a paper, compared with the published ones."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from linkselect.cli._choices import Seed
 from linkselect.cli._errors import InputError, UsageError, nearest
-from linkselect.cli._output import progress, say, text_table
+from linkselect.cli._terminal import progress, say, text_table
 
 if TYPE_CHECKING:
     from linkselect.reproduction import Made
     from linkselect.reproduction._paper import Cell, Claim, Paper, PaperTable
 
-# The papers have 100; all runs are listed before the first begins.
+# The papers have 100. All runs are listed before the first starts, so there must be a limit.
 _MOST_RUNS = 10_000
 
 
@@ -34,38 +34,38 @@ def reproduce(
     out: Path | None = None,
     seed: Seed = 0,
 ) -> None:
-    """Repeat a paper's experiments, and show its numbers beside ours.
+    """Repeat the experiments of a paper, and compare the results with the published numbers.
 
-    Each finished piece of work is kept in OUT/results.sqlite at once. The same command resumes
-    what was stopped, and two processes may work into the same folder.
+    Each finished run is saved in OUT/results.sqlite. After an interruption, the same command
+    resumes. Several processes may share the same folder.
 
     Parameters
     ----------
     paper
         constraint-score-2008, sparsity-score-2012, frll-2013 or similarity-constraint-score-2020.
     table
-        Only the table of this number. Without --table and --figure: everything.
+        Only the table with this number. Default: all tables and figures.
     figure
-        Only the figure of this number.
+        Only the figure with this number.
     runs
-        How many repetitions. Default: as many as the paper has.
+        The number of repetitions. Default: as in the paper.
     jobs
-        How many processes. Default: one for each core. Results do not depend on it.
+        The number of processes. Default: one per core. Results do not depend on it.
     data_dir
-        The folder of the data sets. Default: LINKSELECT_DATA, else the cache of fetched sets.
+        The folder with the data sets. Default: LINKSELECT_DATA, else the cache of downloaded sets.
     out
         The folder for results. Default: reproduction/PAPER.
     seed
-        The seed of all random draws.
+        The random seed.
     """
     from linkselect.reproduction._papers import PAPERS, load_paper
 
     if paper not in PAPERS:
         raise UsageError(f"There is no paper {paper!r}. {nearest(paper, PAPERS)}")
     if table is not None and figure is not None:
-        raise UsageError("Give --table or --figure, not both; without either, all are made.")
+        raise UsageError("Give --table or --figure, not both. Without either, all are computed.")
     if runs is not None and runs > _MOST_RUNS:
-        raise UsageError(f"--runs {runs}: at most {_MOST_RUNS:,} are made.")
+        raise UsageError(f"--runs {runs:,} is too large. Choose at most {_MOST_RUNS:,}.")
     _check_folder(data_dir)
     import joblib
 
@@ -89,16 +89,16 @@ def reproduce(
 
 
 def _check_folder(data_dir: Path | None) -> None:
-    """Report a mistyped folder before its sets are looked for elsewhere."""
+    """Report a missing data folder, instead of searching for the data sets elsewhere."""
     named = data_dir or os.environ.get("LINKSELECT_DATA")
     if named and not Path(named).is_dir():
         option = "--data-dir" if data_dir else "LINKSELECT_DATA"
-        raise InputError(f"There is no folder {str(named)!r}, which {option} names.")
+        raise InputError(f"There is no folder {str(named)!r} ({option}).")
 
 
 @contextmanager
 def _command_errors(folder: Path) -> Iterator[None]:
-    """Turn the errors of the work into those of the command."""
+    """Turn errors of the reproduction into errors of the command line."""
     from linkselect._messages import GuidedValueError
     from linkselect.reproduction._results_folder import STORE_FILE, FolderError
     from linkselect.reproduction._runs import UnitError, WorkerError
@@ -107,14 +107,14 @@ def _command_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except FolderError as error:
-        raise InputError(f"{error.problem} Name another one by --out.") from error
+        raise InputError(f"{error.problem} Choose another folder with --out.") from error
     except GuidedValueError as error:
         raise UsageError(error.problem) from error
     except (UnitError, StoreError, WorkerError, ImportError) as error:
         raise InputError(str(error)) from error
     except KeyboardInterrupt:
         kept = folder / STORE_FILE
-        say(f"What was finished is in {kept}; the same command resumes the work.", error=True)
+        say(f"Finished runs are saved in {kept}; run the same command to resume.", error=True)
         raise
 
 
@@ -136,11 +136,11 @@ def _show(made: Made, paper: Paper) -> None:
         record = made.records[figure.name]
         say(f"{figure.name}. {figure.title} ({record.runs})\n  {png}\n  {svg}")
         _say_claims(record.claims)
-    say(f"Everything is in {made.folder}; begin with {made.page.name}.")
+    say(f"All results are in {made.folder}; start with {made.page.name}.")
 
 
 def _table_text(table: PaperTable, cells: Sequence[Cell]) -> str:
-    """Lay a table out, with each data set's name in its first line only."""
+    """Format a table, with the name of each data set only in its first row."""
     from linkselect.reproduction._agreement import unit_of
     from linkselect.reproduction._paper_page import shown, shown_difference
 

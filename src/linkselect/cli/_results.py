@@ -1,4 +1,4 @@
-"""What `linkselect rank` and `linkselect compare` print and write."""
+"""Print and write the results of `linkselect rank` and `linkselect compare`."""
 
 from __future__ import annotations
 
@@ -6,35 +6,36 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linkselect._messages import many, pairs_text
-from linkselect.cli._output import Output, escape_formula, text_table
+from linkselect._messages import many, pairs_text, shortened
+from linkselect.cli._output import Output, escape_formula
+from linkselect.cli._terminal import text_table
 
 if TYPE_CHECKING:
     from linkselect.cli._tables import Table
     from linkselect.evaluation import Comparison, Measure
     from linkselect.report._schema import Summary
 
-# How many features are printed; files and JSON hold all.
+# The number of printed features; files and JSON contain all.
 _SHOWN = 20
-# What was measured of each feature, and its title.
+# The columns of the ranking that are printed if they were computed, with their titles.
 _MEASURES = {"frequency": "frequency", "adjusted": "adjusted p", "q_value": "q"}
 _TITLES = {
     "accuracy": "Accuracy in %, mean ± standard deviation over splits",
-    "AUC": "AUC of held-out pairs, mean ± standard deviation over folds; 0.5 is chance",
+    "AUC": "AUC of held-out pairs, mean ± standard deviation over folds (chance is 0.5)",
 }
 
 
 def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
-    """Say what speaks against the features, what was ranked and how, and show the best."""
+    """Describe the ranking: warnings, the data, the best features and their validation."""
     from linkselect._display import score_text
-    from linkselect.report._validation_summary import significance_lines, validation_lines
+    from linkselect.report._validation_summary import selected_line, validation_lines
 
-    n_selected, n_all = summary["method"]["n_selected"], summary["data"]["n_features"]
+    n_selected = summary["method"]["n_selected"]
     direction = "larger" if summary["method"]["greater_is_better"] else "smaller"
     lines = [f"Warning: {alarm}" for alarm in summary["alarms"]]
     lines += [
-        f"{data.source}: {summary['data']['n_samples']:,} rows, {n_all:,} features"
-        f"{_known_text(data, links)}",
+        f"{data.source}: {many(summary['data']['n_samples'], 'row')}, "
+        f"{many(summary['data']['n_features'], 'feature')}{_supervision_text(data, links)}",
         f"{summary['data']['preparation']} Method: {method}; {direction} scores are better.",
         "",
     ]
@@ -48,28 +49,20 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
         for key, values in measured.items()
     }
     rows = [list(row) for row in zip(*columns.values(), strict=False)][:n_shown]
-    lines.append(text_table(list(columns), rows, left=[1], widest=60))
+    lines.append(text_table(list(columns), rows, left=[1]))
     if n_selected > n_shown:
         lines.append(f"  ... and {n_selected - n_shown:,} more.")
-    found = summary["validation"]
-    if found is not None and (validated := validation_lines(found)):
+    if validated := validation_lines(summary):
         lines += ["", *validated]
-    lines += significance_lines(summary)
-    kept = f"{n_selected:,} of {n_all:,} features are selected ({summary['seconds']:.2f} s)."
-    reason = summary["number_of_features"]["reason"]
-    lines += ["", f"{kept} {reason}"]
-    return "\n".join(lines)
+    return "\n".join([*lines, "", selected_line(summary)])
 
 
-def _known_text(data: Table, links: Any) -> str:
-    """Say what is known of the rows, whether or not the method looks at it.
-
-    Pairs that name rows which the table does not have tell nothing about it.
-    """
+def _supervision_text(data: Table, links: Any) -> str:
+    """Count classes and pairs of the rows, whether or not the method uses them."""
     text = ""
     if data.labels is not None:
         classes = data.classes
-        text += f", {many(len(classes), 'class')} ({', '.join(classes[:4])}"
+        text += f", {many(len(classes), 'class')} ({', '.join(map(shortened, classes[:4]))}"
         text += ", ...)" if len(classes) > 4 else ")"
         n_unlabelled = sum(label is None for label in data.labels)
         text += f", {many(n_unlabelled, 'row')} unlabelled" if n_unlabelled else ""
@@ -82,18 +75,18 @@ def _known_text(data: Table, links: Any) -> str:
 def write_ranking(
     summary: Summary, output: Output, escape_formulas: bool, table: Path, array: str | None
 ) -> None:
-    """Write the ranking, the page and the figure that were asked for.
+    """Write the requested files: the ranking, the report and the figure.
 
     Parameters
     ----------
     summary : dict
-        What `summarize` gives.
+        The result of `summarize`.
     output : Output
-        What is written.
+        The files to write.
     escape_formulas : bool
-        Whether to put a quote before names that a spreadsheet would run.
+        Whether to put a quote before names that a spreadsheet would run as a formula.
     table : Path
-        What was ranked, which an .h5ad file is a copy of.
+        The ranked table, of which an .h5ad output is a copy.
     array : str or None
         The array or layer of the table.
     """
@@ -102,7 +95,7 @@ def write_ranking(
 
     def columns(kind: str) -> dict[str, Any]:
         ranking = summary["ranking"]
-        # A column of numbers holds no text, but it can hold the infinity that JSON cannot.
+        # A column of numbers can contain infinity, which JSON stores as text.
         scores = [math.nan if score is None else float(score) for score in ranking["score"]]
         names: list[str] = ranking["feature"]
         if escape_formulas and kind in (".csv", ".tsv"):
@@ -127,17 +120,19 @@ def write_ranking(
 
 
 def comparison_text(found: Comparison, record: dict[str, Any]) -> str:
-    """Write a comparison for a terminal."""
+    """Describe a comparison in sentences and tables."""
     n_classes = f", {many(len(record['classes']), 'class')}" if record["classes"] else ""
     head = (
-        f"{record['source']}: {found.n_samples:,} rows, {found.n_features:,} features{n_classes}. "
-        f"{record['preparation']}"
+        f"{record['source']}: {many(found.n_samples, 'row')}, "
+        f"{many(found.n_features, 'feature')}{n_classes}. {record['preparation']}"
     )
     parts = [head, "\n".join(found.summary), *map(_curves, found.measures), _methods(found)]
     if len(found.methods) > 1:
         parts += [
             _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
-            _matrix(found, found.overlap, f"Share of the best {found.top} features in common"),
+            _matrix(
+                found, found.overlap, f"Proportion of the best {found.top} features in common"
+            ),
         ]
     return "\n\n".join(parts)
 
@@ -171,7 +166,7 @@ def _methods(found: Comparison) -> str:
         ]
         for name in found.ranked
     ]
-    error = [] if held_out is None else ["its standard error"]
+    error = [] if held_out is None else ["standard error"]
     header = ["method", *means, *error, "stability", "time", "used"]
     return text_table(header, rows, left=[0, len(header) - 1])
 
@@ -181,12 +176,15 @@ def _number(value: float) -> str:
 
 
 def _matrix(found: Comparison, values: Any, title: str) -> str:
-    rows = [[name, *map(_number, row)] for name, row in zip(found.methods, values, strict=True)]
-    return f"{title}\n{text_table(['', *found.methods], rows, left=[0])}"
+    # Columns have the numbers of the rows, because the names would be too wide.
+    numbers = [f"{place:2}" for place in range(1, len(found.methods) + 1)]
+    names = [f"{number} {name}" for number, name in zip(numbers, found.methods, strict=True)]
+    rows = [[name, *map(_number, row)] for name, row in zip(names, values, strict=True)]
+    return f"{title}\n{text_table(['', *numbers], rows, left=[0])}"
 
 
 def _columns(found: Comparison) -> dict[str, list[Any]]:
-    """Return the curves as a table with one line for each method, split (or fold) and number."""
+    """Return the curves as a table with one row per method, split or fold, and number."""
     columns = {
         measure.name.lower(): {
             (name, split, count): value
@@ -207,7 +205,7 @@ def _columns(found: Comparison) -> dict[str, list[Any]]:
 def write_comparison(
     found: Comparison, data: Table, record: dict[str, Any], output: Output
 ) -> None:
-    """Write the values, the page and the figure that were asked for."""
+    """Write the requested files: the curves, the report and the figure."""
     from linkselect.report import comparison_figure, comparison_page
     from linkselect.report._figures import comparison_caption
 

@@ -1,17 +1,19 @@
-"""`linkselect schema`: what is in the JSON that the commands write."""
+"""`linkselect schema`: the JSON Schema of the results of other commands."""
 
+import json
 from importlib.resources import files
 from typing import Literal
 
-from linkselect.cli._output import say
+from linkselect.cli._terminal import say_json
 
 
 def schema(command: Literal["rank", "compare"] = "rank", /) -> None:
-    """Print the JSON Schema of what a command prints with --json and writes with --out.
+    """Print the JSON Schema of the result of a command, as --json prints it and --out writes it.
 
     Parameters
     ----------
     command
-        Whose output.
+        The command.
     """
-    say((files("linkselect.cli") / "schemas" / f"{command}.json").read_text("utf-8").rstrip())
+    text = (files("linkselect.cli") / "schemas" / f"{command}.json").read_text("utf-8")
+    say_json(json.loads(text))

@@ -1,4 +1,4 @@
-"""Write a table with the selected features only: at once, or by parts if it is read so."""
+"""Write a table with only the selected features, in parts if it is read in parts."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,29 +18,29 @@ BY_PARTS = (".parquet", ".feather", ".csv", ".tsv")
 
 
 def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
-    """Refuse what cannot be written, before any work is done."""
+    """Check that a table that is read in parts can be written in the requested format."""
     if path is not None and by_parts and path.suffix.lower() not in BY_PARTS:
         raise UsageError(
-            f"--select {path}: {table.name} is read by parts, and such a table is written to "
+            f"--select {path}: {table.name} is read in parts and can be written only as "
             f"{', '.join(BY_PARTS)}."
         )
 
 
 def write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
-    """Write ids, the selected features unscaled in their order, and labels."""
+    """Write the ids, the selected features (unscaled, in their original order) and the labels."""
     places = {name: place for place, name in enumerate(data.names)}
     kept = np.array(sorted(places[name] for name in selector.get_feature_names_out()))
     data = data.with_features(kept)
     if isinstance(data, StoredTable):
         if data.X.by_columns:
-            _check_size(data, path, read, "has more selected features than rows, written at once")
+            _check_size(data, path, read, "is written at once because it has few rows")
         with library_errors():
             write_pieces(
                 path, (_columns(data, values, rows, read) for rows, values in _pieces(data))
             )
         return
     if data.is_sparse:
-        _check_size(data, path, read, "is sparse, but is written with its zeros")
+        _check_size(data, path, read, "is sparse, but is written as a dense table")
     X = data.X.toarray() if data.is_sparse else data.X
     columns = _columns(data, X, slice(None), read)
     if path.suffix.lower() == ".json":
@@ -49,7 +49,7 @@ def write_selected(path: Path, selector: Any, data: Table, read: Reading) -> Non
 
 
 def _columns(data: Table, X: NDArray[Any], rows: slice, read: Reading) -> dict[str, Any]:
-    """Return some rows as named columns; X has the values of the features in these rows."""
+    """Return some rows as named columns; X contains the features of these rows."""
     columns: dict[str, Any] = {}
     if data.ids is not None:
         columns[read.id_column or "id"] = list(data.ids[rows])
@@ -61,19 +61,19 @@ def _columns(data: Table, X: NDArray[Any], rows: slice, read: Reading) -> dict[s
 
 def _check_size(data: Table, path: Path, read: Reading, why: str) -> None:
     n_rows, n_features = data.X.shape
-    # Eight bytes as an array, 32 as a list of numbers.
+    # A value takes 8 bytes in an array and 32 in a list.
     needed = 40 * n_rows * n_features
     limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
             f"--select {path}: {data.source} {why}. {n_rows:,} rows x {n_features:,} selected "
-            f"features take {readable_size(needed)}, and {readable_size(limit)} may be used. Keep "
+            f"features take {readable_size(needed)}, above the limit of {readable_size(limit)}. Keep "
             "fewer with --n-features, or allow more with --max-memory."
         )
 
 
 def _pieces(data: StoredTable) -> Iterator[tuple[slice, NDArray[Any]]]:
-    """Yield rows and their values, with all columns, one piece after the other."""
+    """Yield the rows of each piece and their values in all columns."""
     if data.X.by_columns:
         yield slice(0, data.X.shape[0]), np.asarray(data.X)
         return

@@ -1,4 +1,4 @@
-"""What is known about the rows of a table: labels and pairs, checked against the method."""
+"""Labels and pairs of the rows of a table, checked against the method."""
 
 from __future__ import annotations
 
@@ -21,80 +21,97 @@ if TYPE_CHECKING:
     from linkselect.pairs import Pairs
     from linkselect.selectors._method import Method
 
-# Columns of these names are seldom features.
+# Columns with these names are rarely features.
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
 
-# Labels imply pairs that grow with their square, which all methods but LinkSelector list.
+# The number of pairs that labels imply grows quadratically, and only LinkSelector need not list
+# them.
 MOST_WITH_PAIRS = 2000
 
-# With fewer must-links or cannot-links than this, batches tell them apart by chance.
+# With fewer must-links or cannot-links than this, batches may separate them by chance.
 FEWEST_OF_EACH = 5
 
-# What a JSON file of pairs looks like.
+# The form of a JSON file of pairs.
 _FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
 
 
 def labelled_rows(table: Table) -> str:
-    """Tell whether "all", "some" or "no" rows have a label."""
+    """Return whether "all", "some" or "no" rows have a label."""
     if table.labels is None:
         return "no"
     return "some" if None in table.labels else "all"
 
 
-def about_rows(name: str, method: Method, table: Table) -> list[str]:
-    """Say so if a method works on the labelled rows only."""
-    if method.sees != "labels" or labelled_rows(table) != "some":
+def about_rows(methods: Mapping[str, Method], table: Table) -> list[str]:
+    """Return a note on the methods that use only the labelled rows."""
+    names = [name for name, method in methods.items() if method.sees == "labels"]
+    if not names or labelled_rows(table) != "some":
         return []
     n_labelled = int((table.codes() >= 0).sum())
-    need, work = ("need", "they work") if " and " in name else ("needs", "it works")
     return [
-        f"{name} {need} a label in every row, so {work} on the {n_labelled:,} labelled rows of "
-        f"{len(table.codes()):,}. Methods that use the others too: link_selector, lsdf, scgs, "
-        "similarity_constraint."
+        f"{_listed(names)} {_verb('use', names)} only the {n_labelled:,} labelled rows of "
+        f"{len(table.codes()):,}. link_selector, lsdf, scgs and similarity_constraint use all rows."
     ]
 
 
-def check_supervision(name: str, method: Method, table: Table, pairs: Pairs | None) -> list[str]:
-    """Refuse a method that lacks what it needs; return what should be said about its input.
+def _listed(names: Sequence[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _verb(verb: str, names: Sequence[str]) -> str:
+    return verb if len(names) > 1 else f"{verb}s"
+
+
+def check_supervision(
+    methods: Mapping[str, Method], table: Table, pairs: Pairs | None
+) -> list[str]:
+    """Check that methods have the supervision they need; return notes on labels and pairs.
 
     Parameters
     ----------
-    name : str
-        What the method is called on the command line.
-    method : Method
-        Its description; around another selector, it sees and needs what that one does.
+    methods : mapping of str to Method
+        The descriptions of the methods, by their names on the command line.
     table, pairs
-        What is there.
+        The table with its labels, and the pairs.
     """
     if pairs is not None and not pairs.ids:
-        raise InputError("The file of pairs holds none. Write one in each line below a,b,link.")
-    by_labels = "labels" in method.needs
-    by_either = method.sees == "pairs" and method.needs and pairs is None
-    if by_labels and table.labels is None:
-        raise UsageError(
-            f"{name} needs the class of each row. Name the column by --label COLUMN, or "
-            "choose a method that needs no labels, such as laplacian."
-        )
-    if by_either and table.labels is None:
-        raise UsageError(
-            f"{name} needs pairs or labels. Give --pairs FILE, or --label COLUMN; "
-            "link_selector, laplacian and variance need neither."
-        )
-    if pairs is None and method.sees != "nothing":
-        _check_classes(name, table)
-    return [*_unused(name, method, table, pairs is not None), *_suspect_columns(table)]
+        raise InputError("The file contains no pairs. Write one per line, below the line a,b,link.")
+    for name, method in methods.items():
+        by_either = method.sees == "pairs" and method.needs and pairs is None
+        if "labels" in method.needs and table.labels is None:
+            raise UsageError(
+                f"{name} needs labels. Name their column with --label COLUMN, or choose a method "
+                "without labels, such as laplacian."
+            )
+        if by_either and table.labels is None:
+            raise UsageError(
+                f"{name} needs pairs or labels. Pass --pairs FILE or --label COLUMN, or choose "
+                "link_selector, laplacian or variance, which need neither."
+            )
+        if pairs is None and method.sees != "nothing":
+            _check_classes(name, table)
+    return [*_unused(methods, table, pairs is not None), *_suspect_columns(table)]
 
 
-def _unused(name: str, method: Method, table: Table, has_pairs: bool) -> Iterator[str]:
-    if has_pairs and method.sees != "pairs":
-        yield f"{name} does not look at pairs."
-    if table.labels is not None and method.sees == "nothing":
-        yield f"{name} does not look at labels."
+def _unused(methods: Mapping[str, Method], table: Table, has_pairs: bool) -> list[str]:
+    """Return one note on all methods that ignore labels or pairs."""
+    ignoring: dict[str, list[str]] = {}
+    for name, method in methods.items():
+        unused = ["labels"] * (table.labels is not None and method.sees == "nothing")
+        unused += ["pairs"] * (has_pairs and method.sees != "pairs")
+        ignoring.setdefault(" and ".join(unused), []).append(name)
+    parts = [
+        f"{_listed(names)} {_verb('ignore', names)} {unused}"
+        for unused, names in ignoring.items()
+        if unused
+    ]
+    return [f"{'; '.join(parts)}."] if parts else []
 
 
 def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | None, list[str]]:
-    """Join pairs with the labels of a table for a method that looks at both, and say so."""
+    """Join pairs with the labels of a table for a method that uses both; return a note on it."""
     from linkselect.pairs import Pairs
     from linkselect.selectors import LinkSelector
 
@@ -108,8 +125,8 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
     n_labels = many(len(code_of), "label")
     if len(code_of) > MOST_WITH_PAIRS and not isinstance(selector, LinkSelector):
         return None, [
-            f"{n_labels} are used and {n_pairs} are not: {type(selector).__name__} takes at most "
-            f"{MOST_WITH_PAIRS:,} labels together with pairs, link_selector any number."
+            f"{n_labels} are used, but {n_pairs} are not: {type(selector).__name__} can combine "
+            f"pairs with at most {MOST_WITH_PAIRS:,} labels, link_selector with any number."
         ]
     if getattr(selector, "on_conflict", "raise") == "raise":
         _refuse_contradiction(present, code_of, table)
@@ -120,44 +137,43 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
 def about_design(
     table: Table, pairs: Pairs | None, read: Reading, prepare: Preparation, tests: bool
 ) -> list[str]:
-    """Say how groups and batches are used, and whether batches coincide with labels or pairs.
+    """Return notes on how groups and batches are used, and on batches that match the supervision.
 
     Parameters
     ----------
     table, pairs
-        What is known about the rows.
+        The table with its labels, and the pairs.
     read : Reading
         The names of the columns of groups and batches.
     prepare : Preparation
         Whether batches are centred.
     tests : bool
-        Whether anything is tested against chance.
+        Whether the command performs tests against chance.
     """
     from linkselect._batches import about_batches
 
     notes = []
     for option, name, rows in (
-        ("--group", read.group, "to hold a group out would hold a whole class out"),
-        ("--batch", read.batch, "rows of a batch would all have one label"),
+        ("--group", read.group, "holding out a group would hold out a whole class"),
+        ("--batch", read.batch, "all rows of a batch would have the same label"),
     ):
         if name is not None and name == read.label:
-            raise UsageError(f"{option} {name} is the column of labels: {rows}. Name another one.")
+            raise UsageError(f"{option} {name} is the label column: {rows}. Name another column.")
     n_rows = table.X.shape[0]
     groups, batches = table.group_codes(), table.batch_codes()
-    # That no two rows share a group or a batch is among the notes of the table.
+    # The notes of the table report that no two rows share a group or a batch.
     if groups is not None and len(set(groups)) < n_rows:
         notes.append(
-            f"rows of the same {shown(read.group)} stay together wherever rows are held out or "
-            f"drawn ({many(len(set(groups)), 'group')})."
+            f"Rows with the same {shown(read.group)} stay together in every split and resample "
+            f"({many(len(set(groups)), 'group')})."
         )
     if table.batches is None or batches is None or len(set(batches)) == n_rows:
         return notes
     if len(set(batches)) == 1:
-        return [*notes, f"all rows have the same {shown(read.batch)}, so --batch changes nothing."]
-    uses = ["their means are subtracted"] * prepare.center_batches
-    uses += ["a test against chance exchanges rows only within a batch"] * tests
-    unused = "nothing is tested against chance here, and --center-batches was not asked for"
-    used = ", and ".join(uses) or unused
+        return [*notes, f"All rows have the same {shown(read.batch)}, so --batch has no effect."]
+    uses = ["the mean of each batch is subtracted"] * prepare.center_batches
+    uses += ["tests against chance permute rows only within a batch"] * tests
+    used = ", and ".join(uses) or "unused, because this needs a test or --center-batches"
     notes.append(f"{shown(read.batch)} has {many(len(set(batches)), 'batch')}: {used}.")
     if table.labels is not None:
         coincide = about_batches(table.batches, table.labels)
@@ -167,7 +183,7 @@ def about_design(
 
 
 def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -> str | None:
-    """Say so if batches tell must-links from cannot-links."""
+    """Return a note if batches separate must-links from cannot-links."""
     ids = range(table.X.shape[0]) if table.ids is None else table.ids
     batch_of = {sample: batch for sample, batch in zip(ids, batches, strict=True) if batch}
     inside = [
@@ -177,13 +193,13 @@ def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -
     if min(map(len, inside)) < FEWEST_OF_EACH or not all(inside[0]) or any(inside[1]):
         return None
     return (
-        "Every must-link lies within a batch and every cannot-link between two, so a feature that "
-        "differs between batches cannot be told from one that the pairs are about."
+        "Every must-link lies within a batch and every cannot-link between batches, so batch "
+        "effects cannot be distinguished from the differences that the pairs describe."
     )
 
 
 def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: Table) -> None:
-    """Refuse must-links that join rows of different classes; all rows of both would be joined."""
+    """Raise an error if must-links join rows of different classes."""
     from linkselect.pairs import Pairs
 
     for group in pairs.components():
@@ -198,26 +214,29 @@ def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: 
         )
         raise InputError(
             f"Labels and pairs contradict each other: {one} and {other}, but must-links join them: "
-            f"{' = '.join(map(str, found.chain))}. Correct the label or the pair, or leave out "
-            "--label or --pairs."
+            f"{' = '.join(map(str, found.chain))}. Correct the label or the pair, or omit --label "
+            "or --pairs."
         )
 
 
 def _suspect_columns(table: Table) -> Iterator[str]:
-    """Point to columns that were perhaps meant as ids, or as labels if no column is the label."""
+    """Yield notes on columns that may be ids, or labels if no label column was named."""
     like_labels = _LIKE_LABELS if table.labels is None else set()
-    for name in table.names:
-        if name.casefold() in like_labels | _LIKE_IDS:
-            option = "--id-column" if name.casefold() in _LIKE_IDS else "--label"
-            yield (
-                f"the column {shown(name)} is ranked as a feature; if it is none, pass "
-                f"{option} {shown(name)} or --drop {shown(name)}."
-            )
-    for name in table.left_out:
-        if name.casefold() in like_labels:
-            yield f"if {shown(name)} holds the classes, pass --label {shown(name)}."
+    suspects = [name for name in table.names if name.casefold() in like_labels | _LIKE_IDS]
+    if suspects:
+        options = [
+            f"--{'id-column' if name.casefold() in _LIKE_IDS else 'label'} {shown(name)}"
+            for name in suspects
+        ]
+        ranked, doubt = "is ranked as a feature", "it is not one"
+        if len(suspects) > 1:
+            ranked, doubt = "are ranked as features", "they are not"
+        names = _listed([*map(shown, suspects)])
+        yield f"{names} {ranked}. If {doubt}, pass {_listed(options)}, or --drop."
+    if labels := [shown(name) for name in table.left_out if name.casefold() in like_labels]:
+        yield f"If {labels[0]} contains the classes, pass --label {labels[0]}."
     if "-1" in table.classes and len(table.classes) > 2:
-        yield "the label -1 is a class here; --unlabelled -1 makes it mean: no label."
+        yield "The label -1 is treated as a class. If it means unlabelled, pass --unlabelled -1."
 
 
 def _check_classes(name: str, table: Table) -> None:
@@ -227,17 +246,20 @@ def _check_classes(name: str, table: Table) -> None:
     n_unlabelled = int((table.codes() < 0).sum())
     if not n_unlabelled:
         raise InputError(
-            f"{table.source}: every row has the label {only}, but {name} compares classes."
+            f"{table.source}: every row has the label {only}, but {name} needs two classes or more."
         )
     raise InputError(
-        f"{table.source}: only one class is labelled, {only}; {many(n_unlabelled, 'row')} count as "
-        f"unlabelled, and {name} compares classes. Did NA, -1 or an empty cell mean a class? Then "
-        "write another word for it, such as no, or leave --unlabelled and --missing out."
+        f"{table.source}: the only label is {only}, but {name} needs two classes or more; "
+        f"{many(n_unlabelled, 'row')} count as unlabelled. If NA, -1 or an empty cell is a class, "
+        "give it a name such as no, or omit --unlabelled and --missing."
     )
 
 
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:
-    """Read pairs from CSV or JSON: ids as text if `by_id`, row numbers if not, as is if None."""
+    """Read pairs from CSV or JSON.
+
+    Ids are text if `by_id` is True, row numbers if it is False, and unchanged if it is None.
+    """
     from linkselect.pairs import Pairs
     from linkselect.pairs._pair_sets import renamed_pairs
 
@@ -245,10 +267,10 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         raise InputError(f"There is no pairs file {path}.")
     if path.suffix.lower() not in (".csv", ".json"):
         raise InputError(
-            f"{path.name}: pairs are read from .csv (a line a,b,link, then one line for each pair) "
-            f"or .json ({_FORM})."
+            f"{path.name}: pairs must be in a .csv file (a line a,b,link, then one line per pair) "
+            f"or a .json file ({_FORM})."
         )
-    # Lists of JSON take about twenty times their text in memory, numbers from CSV less than ten.
+    # Lists from JSON take about 20 times as much memory as their text, numbers from CSV below 10.
     times = 20 if path.suffix.lower() == ".json" else 10
     TableFile(path).check_bytes(times * path.stat().st_size, "the file")
     try:
@@ -272,8 +294,8 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         raise
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{path.name} names rows like {shown(pairs.ids[0])}, but without --id-column pairs "
-            "name row numbers from 0. Name the column that holds these ids by --id-column."
+            f"{path.name} contains ids such as {shown(pairs.ids[0])}, but without --id-column "
+            "pairs must be row numbers from 0. Name the column of these ids with --id-column."
         ) from error
 
 
@@ -284,48 +306,48 @@ def _row_number(sample: Hashable) -> int:
 
 
 def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
-    """List the ids that pairs use but the table lacks."""
-    # Of row numbers, none has to be listed.
+    """Return the ids in pairs that do not occur in the table."""
+    # A range finds row numbers without a set.
     present = ids if isinstance(ids, range) else set(ids)
     return [sample for sample in pairs.ids if sample not in present]
 
 
 def pairs_of(path: Path, data: Table) -> tuple[Pairs, list[str]]:
-    """Read pairs of the rows of a table; also return what should be said about them."""
+    """Read the pairs of the rows of a table; also return notes on them."""
     links = read_pairs(path, data.ids is not None)
     absent = absent_ids(links, range(data.X.shape[0]) if data.ids is None else data.ids)
     if not absent:
         return links, []
     if data.ids is None:
         raise InputError(
-            f"{path.name} names row {absent[0]}, but {data.source} has the rows 0 to "
-            f"{data.X.shape[0] - 1}. Pass --id-column if pairs are given by id."
+            f"{path.name} contains row {absent[0]}, but {data.source} has rows 0 to "
+            f"{data.X.shape[0] - 1}. If these are ids, name their column with --id-column."
         )
     held = links.restrict(data.ids)
     n_held, n_all = held.n_must + held.n_cannot, links.n_must + links.n_cannot
     what = (
-        f"{n_all - n_held} of {n_all} pairs in {path.name} name rows that {data.source} does not "
-        f"have, such as {shown(absent[0])}"
+        f"{n_all - n_held} of {n_all} pairs in {path.name} contain ids that are not in "
+        f"{data.source}, such as {shown(absent[0])}"
     )
     if n_held == 0:
-        raise InputError(f"{what}. Rows are called {shown(data.ids[0])} and so on there.")
-    return links, [f"{what}; they are left out."]
+        raise InputError(f"{what}. Its ids look like {shown(data.ids[0])}.")
+    return links, [f"{what}; these pairs are ignored."]
 
 
 @contextmanager
 def explained(
     options: Mapping[str, str], by_parts: bool = False, else_try: str = ""
 ) -> Iterator[None]:
-    """Turn an error of the library about its input into one of the command line.
+    """Convert errors of the library about its input to errors of the command line.
 
     Parameters
     ----------
     options : dict of str to str
-        What to type for each parameter of the library that the command can set.
+        The options that set each parameter of the library.
     by_parts : bool
-        Whether the table is read meanwhile, so that its file may be at fault.
+        Whether the table is read in parts, so that its file may be the cause.
     else_try : str
-        What to try if no parameter is at fault.
+        Advice if no parameter is the cause.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -335,16 +357,16 @@ def explained(
         yield
     except PairConflictError as error:
         drop = options.get("on_conflict")
-        hint = f"{drop} leaves these cannot-links out" if drop else "correct the file"
-        shows = "`linkselect pairs explain FILE` shows all"
+        hint = f"{drop} ignores these cannot-links" if drop else "correct the file"
+        shows = "`linkselect pairs explain FILE` shows all conflicts"
         raise InputError(f"{problem_of(error)} {shows}; {hint}.") from error
     except InvalidParameterError as error:
         raise UsageError(f"--set: {error}") from error
     except ValueError as error:
         at_fault = getattr(error, "parameter", "")
-        hint = f"Set it by {options[at_fault]}." if at_fault in options else else_try
+        hint = f"Set it with {options[at_fault]}." if at_fault in options else else_try
         if at_fault == "X" and not by_parts:
-            hint = "Scale the features by --scale minmax, or leave some out by --drop."
+            hint = "Scale the features with --scale minmax, or leave some out with --drop."
         raise InputError(f"{problem_of(error)} {hint}".rstrip()) from error
     except GuidedError as error:
         raise InputError(problem_of(error)) from error
@@ -352,7 +374,7 @@ def explained(
 
 @contextmanager
 def blamed(choices: Sequence[Choice]) -> Iterator[None]:
-    """Tell apart what fails in a method of another library: it is not a fault of ours."""
+    """Attribute unexpected errors to methods of other libraries, if there are any."""
     foreign = [choice.name for choice in choices if not choice.is_ours]
     try:
         yield

@@ -1,4 +1,4 @@
-"""Clustering that knows which samples belong together and which do not."""
+"""Semi-supervised clustering with must-links, cannot-links or labels."""
 
 from linkselect.cluster._cop_kmeans import COPKMeans
 from linkselect.cluster._spectral import ConstrainedSpectralClustering

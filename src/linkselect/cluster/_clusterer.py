@@ -1,4 +1,4 @@
-"""The parent of the clusterers: check the input, cluster, name the clusters by labels."""
+"""Base class of the clusterers: check the input, cluster, and name the clusters by labels."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -20,22 +20,22 @@ from linkselect.pairs import Pairs
 from linkselect.pairs._labels import encode_labels
 from linkselect.selectors._parameters import AT_LEAST_1, ON_CONFLICT, with_parameters
 
-# The default of scikit-learn's KMeans.
+# As in scikit-learn's KMeans.
 N_CLUSTERS = 8
 
 
 @dataclass(frozen=True)
 class Clustering:
-    """What a clusterer found, before clusters get their final numbers.
+    """The result of a clusterer, before the clusters are renumbered.
 
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
         The cluster of each sample, from 0.
     centers : ndarray of shape (n_clusters, n_features) or None
-        The centres of the clusters, for methods that have some.
+        The centres of the clusters, for methods that compute them.
     fitted : dict
-        Further attributes, which do not depend on how clusters are numbered.
+        Further fitted attributes, which do not depend on the numbering of the clusters.
     """
 
     labels: IntArray
@@ -45,16 +45,16 @@ class Clustering:
 
 @with_parameters
 class PairClusterer(ClusterMixin, BaseEstimator):
-    """Cluster samples by themselves and by what pairs or labels say about some of them.
+    """Base class of clusterers that use pairs or labels of some samples.
 
-    A subclass is a dataclass whose fields are its parameters, and returns a `Clustering` in
-    `_cluster`.
+    A subclass is a dataclass whose fields are its parameters. It implements `_cluster`, which
+    returns a `Clustering`.
     """
 
     references: ClassVar[tuple[str, ...]] = ()
-    """Keys of the bibliography."""
+    """Keys of the publications in the bibliography."""
 
-    # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
+    # With metadata routing, a Pipeline passes on pairs and IDs without an explicit request.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
     __metadata_request__fit_predict: ClassVar = {"pairs": True, "sample_ids": True}
 
@@ -71,13 +71,13 @@ class PairClusterer(ClusterMixin, BaseEstimator):
     random_state: int | np.random.RandomState | None = None
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Complete the docstring: papers are written down once, in the bibliography."""
+        """Add the references from the bibliography to the docstring."""
         super().__init_subclass__(**options)
         if cls.__doc__:
             cls.__doc__ = with_references(cls.__doc__, cls.references)
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
-        """Find the clusters of checked samples."""
+        """Cluster the checked samples."""
         raise NotImplementedError(f"{type(self).__name__} has no _cluster.")
 
     def fit(
@@ -99,12 +99,13 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         pairs : Pairs, optional
             Must-links and cannot-links.
         sample_ids : iterable of hashable, optional
-            The id of each row, by which `pairs` name samples. Default: the index of a pandas
-            X, else row numbers.
+            The ID of each sample, as used by `pairs`. Default: the index of a pandas X, else row
+            numbers.
 
         Returns
         -------
         self
+            The fitted clusterer.
         """
         self._validate_params()
         given = Given.read(X, y, pairs, sample_ids)
@@ -136,14 +137,14 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         if n_clusters > n_samples:
             raise GuidedValueError(
                 f"n_clusters={n_clusters}, but X has {n_samples} samples.",
-                f"Ask for 1 to {n_samples} clusters.",
+                f"Choose 1 to {n_samples} clusters.",
             )
         return n_clusters
 
     def _keep(
         self, found: Clustering, classes: IntArray, names: NDArray[Any], n_clusters: int
     ) -> None:
-        # Groups of bare pairs have no label that could name a cluster.
+        # Without labels, the groups of must-links have no label that could name a cluster.
         named = classes if len(names) else np.full(len(classes), -1)
         new, codes = _numbers_by_label(found.labels, named, n_clusters)
         self.names_ = np.full(n_clusters, None, dtype=object)
@@ -164,11 +165,12 @@ class PairClusterer(ClusterMixin, BaseEstimator):
 def _numbers_by_label(
     clusters: IntArray, classes: IntArray, n_clusters: int
 ) -> tuple[IntArray, IntArray]:
-    """Number clusters in the order of the labels that name them, the nameless ones last.
+    """Number clusters in the order of the labels that name them, clusters without label last.
 
-    Returns the new number of each cluster, and the class that names each new number, or -1.
-    Clusters and labels are matched one to one, so that as many labelled samples as possible are in
-    the cluster of their label. A match needs a labelled sample in common.
+    Clusters are matched one-to-one with labels such that as many labelled samples as possible are
+    in the cluster of their label. A cluster is matched only if it contains a sample with the label.
+    The function returns the new number of each cluster, and the class code that names each new
+    cluster, or -1.
     """
     n_classes = int(classes.max(initial=-1)) + 1
     agreement = np.zeros((n_clusters, n_classes), dtype=np.intp)

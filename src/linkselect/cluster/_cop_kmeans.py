@@ -1,4 +1,4 @@
-"""COP-KMeans: k-means that never breaks a pair."""
+"""COP-KMeans: k-means in which clusters satisfy all must-links and cannot-links."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -17,55 +17,57 @@ from linkselect.selectors._parameters import AT_LEAST_1, with_parameters
 
 @with_parameters
 class COPKMeans(PairClusterer):
-    """Cluster by k-means that never breaks a pair [1]_.
+    """K-means clustering that satisfies all must-links and cannot-links [1]_.
 
-    Samples that must-links join, or that have one label, move as one group. Groups are assigned
-    one after the other to the nearest centre whose cluster holds nothing they cannot be with. The
-    order decides whether that succeeds, so the group with the fewest clusters left goes first
-    [2]_, then the one with most cannot-links, and every start shuffles the rest. Of the starts
-    that succeed, the one with the least scatter counts.
+    Samples that are joined by must-links, or that have the same label, are assigned as one group.
+    Groups are assigned one after another, each to the nearest cluster without any group from which
+    cannot-links or labels separate it. Whether this succeeds depends on the order of the groups.
+    The group with the fewest possible clusters is therefore assigned first [2]_; ties go to the
+    group with the most cannot-links, then to a random one. The result is the successful start with
+    the smallest inertia.
 
-    Whether an assignment exists is a question of graph colouring, so for three or more clusters the
-    search may fail although there is one; the error says what to try. Without pairs this is
-    k-means, and scikit-learn's is faster. X is held dense in float64.
+    To find a valid assignment is a graph colouring problem. With three or more clusters, the search
+    may therefore fail although an assignment exists; the error suggests what to change. Without
+    pairs and labels the method is k-means, for which scikit-learn is faster. X is converted to a
+    dense array of float64.
 
     Parameters
     ----------
     n_clusters : int, optional
-        How many clusters. Default: as many as the labels have classes; 8 without labels. If
-        fewer than the classes of y, samples of a class still stay together, and classes merge.
+        The number of clusters. Default: the number of classes in y, or 8 without labels. If there
+        are fewer clusters than classes, whole classes are merged.
     max_iter : int, default=300
-        How many assignments to make at most in each start.
+        The maximum number of iterations in each start.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or drop
+        the cannot-link with ("warn") or without ("drop") a warning.
     n_init : int, default=10
-        How many starts to make.
+        The number of random starts.
     random_state : int, RandomState instance or None, default=None
-        Determines the starts.
+        Determines the random starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         The cluster of each sample, from 0.
     names_ : ndarray of object of shape (n_clusters,)
-        The label that names each cluster, or None; `names_[labels_]` are labels. Clusters are
-        matched with labels so that as many labelled samples as possible keep theirs, and
-        numbered in their order.
+        The label of each cluster, or None; `names_[labels_]` are the predicted labels. Clusters are
+        matched with labels such that as many labelled samples as possible are in the cluster of
+        their label, and are numbered in the order of the labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
-        The means of the clusters.
+        The centres of the clusters.
     inertia_ : float
-        The sum of squared distances to them.
+        The sum of squared distances of the samples to their centres.
     n_iter_ : int
-        How many assignments the best start made.
+        The number of iterations of the best start.
     n_features_in_ : int
-        How many features X had.
+        The number of features in X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if X was a frame with text for column names.
+        The names of the features, if X was a frame with text for column names.
 
     See Also
     --------
-    ConstrainedSpectralClustering : Clusters of any shape; pairs change affinities.
+    ConstrainedSpectralClustering : Clusters of any shape, with pairs as soft constraints.
     Pairs : Must-links and cannot-links.
     sklearn.cluster.KMeans : K-means without supervision.
 
@@ -91,16 +93,16 @@ class COPKMeans(PairClusterer):
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         points = np.array(X.dense(), dtype=np.float64, order="C")
-        # The first centres are drawn by products, in which a large offset hides the distances.
+        # k-means++ computes distances from dot products, where a large offset costs precision.
         origin = points.mean(axis=0)
         points -= origin
         groups, apart = _groups(known, n_clusters)
         sizes = np.bincount(groups)
         if n_clusters > len(sizes):
             raise GuidedValueError(
-                f"n_clusters={n_clusters}, but the must-links leave {len(sizes)} groups of the "
-                f"{len(points)} samples.",
-                "Ask for fewer clusters or give fewer must-links.",
+                f"n_clusters={n_clusters}, but the must-links join the {len(points)} samples into "
+                f"only {len(sizes)} groups.",
+                "Choose fewer clusters, or pass fewer must-links.",
             )
         member = sparse.csr_array((1 / sizes[groups], (groups, np.arange(len(groups)))))
         means = member @ points
@@ -112,9 +114,9 @@ class COPKMeans(PairClusterer):
         found = [start for start in starts if start is not None]
         if not found:
             raise GuidedValueError(
-                f"No assignment to n_clusters={n_clusters} that honours every cannot-link was "
+                f"No assignment to n_clusters={n_clusters} that satisfies all cannot-links was "
                 f"found in n_init={self.n_init} starts.{_why_none(apart, n_clusters)}",
-                "Ask for more clusters, raise n_init, or give fewer cannot-links.",
+                "Choose more clusters, increase n_init, or pass fewer cannot-links.",
             )
         best = min(found, key=lambda start: start.scatter)
         labels = best.clusters[groups]
@@ -124,14 +126,14 @@ class COPKMeans(PairClusterer):
 
 
 def _groups(known: Supervision, n_clusters: int) -> tuple[IntArray, list[IntArray]]:
-    """Return the group of each sample, and for each group those that it cannot be with."""
+    """Return the group of each sample, and for each group those it must be separated from."""
     n_samples = len(known.classes)
     n_classes = int(known.classes.max(initial=-1)) + 1
     single = n_classes + np.arange(n_samples)
     groups = np.where(known.classes >= 0, known.classes, single)
     groups = np.unique(groups, return_inverse=True)[1].astype(np.intp)
     if known.cannot is None:
-        # Fewer clusters than classes is the wish to merge classes, so none is kept apart.
+        # Fewer clusters than classes means that classes may merge, so none are separated.
         n_apart = n_classes if n_classes <= n_clusters else 0
         links = np.column_stack(np.triu_indices(n_apart, k=1))
     else:
@@ -142,7 +144,7 @@ def _groups(known: Supervision, n_clusters: int) -> tuple[IntArray, list[IntArra
 
 
 class _Start(NamedTuple):
-    """The best assignment of groups that one start found."""
+    """The best assignment of groups found in one start."""
 
     clusters: IntArray
     centers: FloatArray
@@ -158,12 +160,12 @@ def _one_start(
     max_iter: int,
     rng: np.random.RandomState,
 ) -> _Start | None:
-    """Run k-means on groups from one random start; None if the assignment gets stuck."""
+    """Run k-means on groups from one random start; None if no valid assignment is found."""
     n_links = np.array([len(others) for others in apart])
     constrained = rng.permutation(np.flatnonzero(n_links))
     constrained = constrained[np.argsort(-n_links[constrained], kind="stable")]
     weights = sizes.astype(np.float64)
-    # Here an overflow is noticed on every machine, and before anything is drawn by it.
+    # Computed here so that an overflow raises an error on every platform, before k-means++ uses it.
     norms = np.square(means).sum(axis=1)
     centers, _ = kmeans_plusplus(
         means, n_clusters, sample_weight=weights, x_squared_norms=norms, random_state=rng
@@ -177,7 +179,7 @@ def _one_start(
             break
         centers = _centers(means, weights, clusters, centers)
         scatter = float(weights @ np.square(means - centers[clusters]).sum(axis=1))
-        # A greedy assignment may also get worse, so the last one need not be the best.
+        # With constraints, the inertia may increase, so the last assignment need not be the best.
         if best is None or scatter < best.scatter:
             best = _Start(clusters, centers, scatter, number)
         before = clusters
@@ -185,16 +187,16 @@ def _one_start(
 
 
 def _assign(distances: FloatArray, apart: list[IntArray], constrained: IntArray) -> IntArray | None:
-    """Assign groups to the nearest cluster open to them; None if one has none left.
+    """Assign each group to the nearest cluster allowed for it; None if a group has none.
 
-    The constrained group with the fewest clusters left always comes next, the first in the given
-    order if there are several. That finds an assignment to two clusters whenever there is one.
+    The group with the fewest allowed clusters is always assigned next; ties go to the first in the
+    given order. For two clusters, this finds an assignment whenever there is one.
     """
     n_clusters = distances.shape[1]
     clusters = distances.argmin(axis=1)
     allowed = distances.copy()
     left = np.full(len(clusters), n_clusters)
-    # More than any group has left, so that one that is assigned never comes first again.
+    # Larger than any number of allowed clusters, so that assigned groups are not chosen again.
     done = 2 * n_clusters
     for _ in constrained:
         group = constrained[left[constrained].argmin()]
@@ -211,7 +213,7 @@ def _assign(distances: FloatArray, apart: list[IntArray], constrained: IntArray)
 def _centers(
     means: FloatArray, weights: FloatArray, clusters: IntArray, centers: FloatArray
 ) -> FloatArray:
-    """Average the groups of every cluster; an empty cluster keeps its centre."""
+    """Return the mean of the groups in every cluster; an empty cluster keeps its centre."""
     total = np.bincount(clusters, weights, minlength=len(centers))
     sums = np.zeros_like(centers)
     np.add.at(sums, clusters, means * weights[:, None])
@@ -219,7 +221,7 @@ def _centers(
 
 
 def _why_none(apart: list[IntArray], n_clusters: int) -> str:
-    """Say so if more groups than clusters exclude each other: then there is no assignment."""
+    """Explain that there is no assignment if too many groups exclude each other; else empty."""
     for start in np.argsort([-len(others) for others in apart], kind="stable"):
         clique, candidates = [int(start)], set(apart[start].tolist())
         while candidates:
@@ -228,7 +230,7 @@ def _why_none(apart: list[IntArray], n_clusters: int) -> str:
             clique.append(following)
             candidates &= set(apart[following].tolist())
         if len(clique) > n_clusters:
-            return f" There is none: {len(clique)} groups of samples must all be apart."
+            return f" There is none: {len(clique)} groups must all be in different clusters."
         if len(apart[start]) < n_clusters:
             break
     return ""

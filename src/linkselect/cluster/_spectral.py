@@ -1,4 +1,4 @@
-"""Constrained spectral clustering: must-links and cannot-links change an affinity."""
+"""Constrained spectral clustering: must-links and cannot-links modify the affinity matrix."""
 
 from numbers import Integral
 from typing import Any, ClassVar, Literal
@@ -19,65 +19,66 @@ from linkselect.cluster._clusterer import Clustering, PairClusterer
 from linkselect.graphs import affinity_graph, nearest_edges, resolve_sigma
 from linkselect.selectors._parameters import NEIGHBORS, SIGMA, with_parameters
 
-# Below this, all eigenvectors of a dense matrix are found faster than a few of a sparse one.
+# Below this size, all eigenvectors of a dense matrix are faster than a few of a sparse one.
 SAMPLES_AS_DENSE = 500
-# Up to this, a dense matrix of 200 MB stands in if the sparse solver does not converge.
+# Up to this size, a dense matrix (200 MB) is used if the sparse solver does not converge.
 MOST_SAMPLES_AS_DENSE = 5000
 
 
 @with_parameters
 class ConstrainedSpectralClustering(PairClusterer):
-    """Cluster the leading eigenvectors of an affinity that pairs have changed.
+    """Spectral clustering of an affinity matrix that is modified by pairs.
 
-    Neighbours have the affinity `exp(-distance^2 / (2 sigma^2))`, must-links 1 and cannot-links 0
-    [1]_. With A the affinities and D their row sums, the leading
-    eigenvectors of `(A + d_max I - D) / d_max` ("additive") or `D^(-1/2) A D^(-1/2)` ("symmetric")
-    are taken, their rows scaled to length 1 and clustered by k-means.
+    The affinity of neighbours is `exp(-distance^2 / (2 sigma^2))`, that of must-links is 1 and that
+    of cannot-links is 0 [1]_. Let A be the affinity matrix, D the diagonal matrix of its row sums,
+    and d_max the largest row sum. The rows of the leading eigenvectors of
+    `(A + d_max I - D) / d_max` ("additive") or `D^(-1/2) A D^(-1/2)` ("symmetric") are scaled to
+    length 1 and clustered by k-means.
 
-    Pairs change affinities and guarantee nothing: the two ends of a cannot-link may share a cluster
-    if the rest of the graph outweighs it; in `COPKMeans` they never do. Do not use "additive" with
-    a nearly complete graph: its eigenvectors then pick out single samples. Keep `n_neighbors` small
-    or take "symmetric".
+    Pairs change affinities but are no hard constraints: the samples of a cannot-link may share a
+    cluster if the rest of the graph outweighs it. `COPKMeans` satisfies all pairs. Do not use
+    "additive" with a nearly complete graph, since its eigenvectors then isolate single samples.
+    Choose a small `n_neighbors`, or "symmetric".
 
     Parameters
     ----------
     n_clusters : int, optional
-        How many clusters. Default: as many as the labels have classes; 8 without labels.
+        The number of clusters. Default: the number of classes in y, or 8 without labels.
     n_neighbors : int, default=20
         Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other. If X has fewer samples, all are neighbours.
+        other. If X has fewer samples, all samples are neighbours.
     sigma : float or "auto", default="auto"
-        The width of the Gaussian. "auto": `2 sigma^2` is the median squared distance.
+        The width of the Gaussian kernel. With "auto", `2 sigma^2` is the median squared distance.
     normalization : {"additive", "symmetric"}, default="additive"
-        How the affinity is normalised.
+        How the affinity matrix is normalised.
     n_jobs : int, optional
-        The number of threads of the neighbour search. Default: as many as BLAS may use.
+        The number of threads of the neighbour search. Default: the number that BLAS may use.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or drop
+        the cannot-link with ("warn") or without ("drop") a warning.
     n_init : int, default=10
-        How many starts k-means makes.
+        The number of random starts of k-means.
     random_state : int, RandomState instance or None, default=None
-        Determines the starts of k-means. The eigenvectors do not depend on it.
+        Determines the random starts of k-means. The eigenvectors do not depend on it.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
         The cluster of each sample, from 0.
     names_ : ndarray of object of shape (n_clusters,)
-        The label that names each cluster, or None; `names_[labels_]` are labels. Clusters are
-        matched with labels so that as many labelled samples as possible keep theirs, and
-        numbered in their order.
+        The label of each cluster, or None; `names_[labels_]` are the predicted labels. Clusters are
+        matched with labels such that as many labelled samples as possible are in the cluster of
+        their label, and are numbered in the order of the labels.
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
-        The affinities as changed by the pairs.
+        The affinity matrix, as modified by the pairs.
     n_features_in_ : int
-        How many features X had.
+        The number of features in X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if X was a frame with text for column names.
+        The names of the features, if X was a frame with text for column names.
 
     See Also
     --------
-    COPKMeans : K-means that never breaks a pair.
+    COPKMeans : K-means clustering that satisfies all must-links and cannot-links.
     Pairs : Must-links and cannot-links.
     sklearn.cluster.SpectralClustering : Spectral clustering without supervision.
 
@@ -111,7 +112,7 @@ class ConstrainedSpectralClustering(PairClusterer):
         near = nearest_edges(X, min(self.n_neighbors, X.shape[0] - 1), self.n_jobs)
         affinity = affinity_graph(near, known, resolve_sigma(self.sigma, X)).to_csr()
         normalize = additive if self.normalization == "additive" else symmetric
-        # The order in which BLAS adds up depends on how many threads it has.
+        # The order of summation in BLAS depends on the number of threads.
         with one_blas_thread():
             rows = leading_eigenvectors(normalize(affinity), n_clusters)
         lengths = np.linalg.norm(rows, axis=1, keepdims=True)
@@ -122,36 +123,36 @@ class ConstrainedSpectralClustering(PairClusterer):
 
 
 def additive(affinity: Any) -> Any:
-    """Compute `(A + d_max I - D) / d_max`: a random walk that stays longer at small degrees."""
+    """Return `(A + d_max I - D) / d_max`, a random walk that stays longer at small degrees."""
     degrees = affinity.sum(axis=1)
     largest = degrees.max() or 1.0
     return sparse.csr_array((affinity + sparse.diags_array(largest - degrees)) / largest)
 
 
 def symmetric(affinity: Any) -> Any:
-    """Compute `D^(-1/2) A D^(-1/2)`; a sample without any affinity keeps a row of zeros."""
+    """Return `D^(-1/2) A D^(-1/2)`; a sample without affinities keeps a row of zeros."""
     degrees = affinity.sum(axis=1)
     scale = sparse.diags_array(np.where(degrees > 0, degrees, np.inf) ** -0.5)
     return sparse.csr_array(scale @ affinity @ scale)
 
 
 def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
-    """Find the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
+    """Return the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
     n_samples = matrix.shape[0]
     if n_samples > SAMPLES_AS_DENSE and count < n_samples - 1:
-        # A fixed start makes the result repeatable; a random one meets every eigenvector.
+        # A fixed start vector makes the result reproducible; a random one excites all eigenvectors.
         start = np.random.default_rng(0).standard_normal(n_samples)
         try:
             return eigsh(matrix, k=count, which="LA", v0=start)[1]
         except ArpackNoConvergence as error:
             if n_samples > MOST_SAMPLES_AS_DENSE:
                 raise GuidedValueError(
-                    "The leading eigenvectors of the affinities cannot be told apart: at this "
-                    "sigma most samples have hardly any affinity to others.",
+                    "The leading eigenvectors of the affinity matrix cannot be computed: with this "
+                    "sigma, most samples have almost no affinity to others.",
                     "Choose a larger sigma.",
                 ) from error
     dense = matrix.toarray()
     found = eigh(dense, subset_by_index=[n_samples - count, n_samples - 1])[1]
     # Like ARPACK, LAPACK's solver for some eigenvectors may fail if eigenvalues nearly coincide, as
-    # they do with tiny affinities; it then returns none.
+    # with very small affinities. In this case it returns no eigenvectors.
     return found if found.shape[1] == count else eigh(dense, driver="evd")[1][:, -count:]

@@ -1,4 +1,4 @@
-"""Compare methods on one table: accuracy, agreement, stability, significance."""
+"""Evaluate selectors: accuracy, agreement, stability and statistical significance."""
 
 from linkselect.evaluation._comparison import compare
 from linkselect.evaluation._curves import Curve, nearest_neighbor_curve, numbers_of_features

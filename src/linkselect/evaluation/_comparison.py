@@ -1,4 +1,4 @@
-"""Compare selectors on one data set: how good they are, how alike, how stable, how fast."""
+"""Compare selectors on one data set: accuracy, agreement, stability and run time."""
 
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
@@ -27,7 +27,7 @@ from linkselect.pairs._labels import encode_labels, warn_of_text
 from linkselect.selectors._foreign import ranked_with
 from linkselect.selectors._method import describe
 
-# As many fits as there are splits by default.
+# Defaults for folds of pairs: 5 x 4 fits, like the 20 splits of labelled samples.
 FOLDS, REPEATS = 5, 4
 
 
@@ -52,81 +52,87 @@ def compare(
 ) -> Comparison:
     """Compare selectors by accuracy on labels, by held-out pairs, or by both.
 
-    With labels: labelled rows are split at random, classes in proportion, `n_splits` times. In each
-    split every selector is fitted on the training rows, a classifier learns from its first k
-    features for each k in `n_features`, and its accuracy on the test rows is measured. Unlabelled
-    rows are training rows in every split, for selectors that can use them.
+    With labels, the labelled samples are split at random `n_splits` times, stratified by class. In
+    each split, every selector is fitted on the training samples. For each k in `n_features`, a
+    classifier is trained on the first k features, and its accuracy on the test samples is measured.
+    Unlabelled samples are training samples in every split, for selectors that can use them.
 
-    With groups: each split draws test groups at random from the groups of each class
-    (`GroupShuffleSplit`; a group counts to its most frequent class), so that every class is on both
-    sides. The folds of `StratifiedGroupKFold` would be nearly the same however often they are dealt
-    if groups differ in size, and the test below assumes random splits. No row of a test group
-    trains, labelled or not, nor does a pair with an end in one. Pairs are held out with all pairs
-    that name their groups.
+    With groups, each split draws test groups at random from the groups of each class, as
+    `GroupShuffleSplit` does, so that every class is on both sides. A group belongs to its most
+    frequent class. `StratifiedGroupKFold` is not used: with groups of different sizes, its repeats
+    give nearly the same folds, and the test below assumes random splits. No sample of a test group
+    is used for training, labelled or not, and neither is a pair that names one. A pair is held out
+    together with all pairs that name its groups.
 
-    With pairs: the pairs are dealt out into folds so that no sample is on both sides. For each fold
-    every selector is fitted on all rows and pairs of other samples, and for each k in `n_features`
-    it is counted how often a held-out cannot-link is farther apart than a held-out must-link in its
-    first k features (`pair_auc`; 0.5 is chance). Selectors that look at nothing are fitted once. If
-    there are labels too, selectors that use them are left out here: labels imply the pairs.
+    With pairs, the pairs are split into folds such that no sample is on both sides. For each fold,
+    every selector is fitted on all samples and on the pairs of other samples. For each k in
+    `n_features`, the measure is the AUC of held-out pairs in the first k features: how often a
+    cannot-link is farther apart than a must-link (`pair_auc`; 0.5 is chance). Unsupervised
+    selectors are fitted once. If there are labels as well, selectors that use them are excluded
+    from this measure, because labels imply the pairs.
 
-    Two methods are compared by their mean over `n_features`, paired by split or fold, with the
-    corrected resampled t-test (Nadeau & Bengio 2003), which takes into account that splits and
-    folds overlap, and Holm's correction over all pairs of methods, a random choice of features
-    counting as one.
+    Two methods are compared by their mean over `n_features`, paired by split or fold. The test is
+    the corrected resampled t-test (Nadeau & Bengio 2003), which accounts for the overlap between
+    splits or folds. P-values are adjusted by Holm's method over all pairs of methods, including
+    features in random order.
 
-    How much held-out pairs tell: the method that leads on them is better than one taken at random,
-    but often not the most accurate one. They do not choose the number of features: in experiments
-    on ten data sets their best number reached 77.7 % accuracy, all features 85.2 %.
+    Interpret held-out pairs with care: the best method on them tends to be more accurate than a
+    randomly chosen one, but it is often not the most accurate. Held-out pairs cannot choose the
+    number of features: in experiments on ten data sets, the number that they favoured reached
+    77.7 % accuracy, and all features 85.2 %.
 
     Parameters
     ----------
     selectors : dict of str to selector
         The methods by name. Their `n_features_to_select` is set to the largest of `n_features`.
-        Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) may be among them: they
-        keep as many, and those rank before all others, by their scores or coefficients. They see
-        the labelled rows only.
+        Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) are allowed. They select
+        the same number of features, which are ranked by their scores or coefficients, before all
+        other features. They are fitted on labelled samples only.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
         Labels; -1, None and NaN mean unlabelled, for every method.
     pairs : Pairs, optional
-        For methods that use pairs, and to be held out; needed if there are no labels. In splits of
-        rows, those with both ends among the training rows count.
+        Must-links and cannot-links, to fit methods that use pairs and to be held out. Required
+        without labels. In splits of samples, only pairs between training samples are used.
     sample_ids : sequence of hashable, optional
-        The id of each row, by which pairs name samples. Default: the index of a pandas X, else row
+        The ID of each sample, as used by `pairs`. Default: the index of a pandas X, else row
         numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient with several samples, which is never split.
-    n_features : ascending ints, optional
+        The group of each sample, such as the patient. Groups are never split.
+    n_features : sequence of int, optional
+        The numbers of features to evaluate, in ascending order. Default: `numbers_of_features`.
         The numbers of features. Default: `numbers_of_features`.
     top : int, optional
-        How many of the best features agreement and stability look at; all if there are fewer.
-        Default: 10, or half of all if there are fewer than 20.
-    n_splits, test_size : int, float
-        How many splits of labelled rows, and the share of test rows, or of test groups.
+        The number of best features for which agreement and stability are computed, at most all.
+        Default: 10, or half of the features if there are fewer than 20.
+    n_splits : int, default=20
+        The number of random splits of the labelled samples.
+    test_size : float, default=0.2
+        The fraction of test samples, or of test groups.
     cv : PairKFold, optional
-        How pairs are held out. Default: 5 folds, or as many as can be filled, dealt 4 times with
-        `random_state`.
+        How pairs are held out. Default: 5 folds, or as many as possible if there are too few pairs,
+        repeated 4 times with `random_state`.
     prepare : transformer, optional
-        Fills missing values or scales; fitted on training rows only, or on all rows for
-        held-out pairs.
+        Imputes missing values or scales features. It is fitted on training samples only; for
+        held-out pairs, on all samples.
     classifier : classifier, optional
-        Default: the nearest neighbour.
+        The classifier whose accuracy is measured. Default: the nearest neighbour (1-NN).
     together : bool, default=False
-        In splits of rows, give methods that use pairs the labels of the training rows as well, as
-        `pairs | Pairs.from_labels(y)` does. Held-out pairs are measured without labels.
+        Whether methods that use pairs also receive the labels of the training samples, as in
+        `pairs | Pairs.from_labels(y)`. The evaluation on held-out pairs never uses labels.
     random_state : int, default=0
-        Determines the splits, the folds, the random choice, and what selectors draw whose own
-        `random_state` is None.
+        Determines the splits, the folds and the random orders of features, and seeds selectors
+        whose own `random_state` is None.
     track : callable, default=iter
-        Wraps the iterable of steps (method, split); a progress bar may count them. Split -1
-        stands for all rows and pairs. With labels and pairs it is called twice: for splits of
-        rows, then for folds of pairs.
+        Wraps the iterable of steps (method, split), for example in a progress bar. Split -1 is the
+        fit on all samples and pairs. With labels and pairs, it is called twice: for splits of
+        samples, then for folds of pairs.
 
     Returns
     -------
     Comparison
+        The measurements, the tests and a summary in sentences.
 
     Examples
     --------
@@ -137,7 +143,7 @@ def compare(
     >>> found.leader
     'fisher'
 
-    From pairs alone:
+    Without labels:
 
     >>> from linkselect import ConstraintScore, Pairs
     >>> pairs = Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
@@ -146,7 +152,7 @@ def compare(
     >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
     True
     """
-    # Here, where features still have their names: every method has them in another order.
+    # Checked here, where features still have their names: each method orders them differently.
     plain = prepare is None and classifier is None
     samples = inputs.check_matrix(X, "compare", finite=prepare is None, spread=plain)
     n_samples, n_all = samples.shape
@@ -181,7 +187,7 @@ def _check_numbers(top: int, n_splits: int, test_size: float) -> None:
     check_whole("top", top, 1)
     check_whole("n_splits", n_splits, 2)
     if not 0 < test_size < 1:
-        raise GuidedValueError(f"test_size={test_size}, but it is a share between 0 and 1.")
+        raise GuidedValueError(f"test_size={test_size}, but it must be a fraction between 0 and 1.")
 
 
 def _measure(
@@ -191,14 +197,14 @@ def _measure(
     seed: int,
     track: inputs.Track,
 ) -> Measurements:
-    """Measure on splits or folds; after splits of labelled rows without methods that use labels."""
+    """Measure on splits or folds; on folds of pairs, skip methods that use labels."""
     known = None if by_labels is None else by_labels.orders
     seen = {name: one for name, one in selectors.items() if known is None or not _uses_labels(one)}
     return measure_runs(task, seen, np.random.default_rng(seed), track, known)
 
 
 def _classes(y: Any, samples: Matrix) -> tuple[IntArray, NDArray[Any] | None]:
-    """Number the classes of labelled rows, and return the label of each; None without labels."""
+    """Return the class code of each sample and the label of each class; None without labels."""
     if y is None:
         return np.full(samples.shape[0], -1), None
     warn_of_text(y)
@@ -219,7 +225,7 @@ def _pair_runs(
     cv: PairKFold | None,
     random_state: int,
 ) -> PairRuns | None:
-    """Deal the pairs out into folds; with labels, do without if there are too few of them."""
+    """Split the pairs into folds; with labels, warn and return None if there are too few."""
     has_labels = bool((task.codes >= 0).any())
     if task.pairs is None or (has_labels and all(map(_uses_labels, selectors.values()))):
         return None
@@ -233,14 +239,14 @@ def _pair_runs(
         if task.prepare is not None:
             X = inputs.as_matrix(clone(task.prepare).fit_transform(X))
         with warnings.catch_warnings():
-            if cv is None:  # the result says how many folds there were
+            if cv is None:  # the result reports the number of folds
                 warnings.simplefilter("ignore")
                 cv = PairKFold(FOLDS, n_repeats=REPEATS, random_state=random_state)
             return PairRuns.deal(X, task.counts, by_row, cv, task.groups)
     except GuidedValueError as error:
         if not has_labels:
             raise
-        warn_user(f"Held-out pairs are not measured. {error.problem}")
+            warn_user(f"Held-out pairs are not evaluated. {error.problem}")
         return None
 
 
@@ -275,7 +281,7 @@ def _put_together(
     top: int,
     test_size: float,
 ) -> Comparison:
-    """Derive agreement from the rankings, and take the rest from what was measured."""
+    """Assemble the result: compute agreement from the rankings, and add the measurements."""
     measured = by_labels or by_pairs
     assert measured is not None  # there are labels or pairs
     ranks = np.array([np.argsort(order) + 1 for order in measured.orders.values()])

@@ -1,4 +1,4 @@
-"""Values against the number of features, and the accuracy of the nearest neighbour."""
+"""Curves over the number of features, and the accuracy of the nearest neighbour."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,23 +17,23 @@ from linkselect.graphs import nearest
 
 Counts = Sequence[int] | NDArray[Any] | None
 
-# The name of the curve of features in random order, which every method should beat.
+# The name of the curve of features in random order, the baseline for every method.
 RANDOM = "random choice"
 STEPS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100, 150, 200, 300, 500)
-# How many distances are computed at a time, so that they stay in a processor's cache.
+# Number of distances computed at a time, so that they fit into the processor's cache.
 _CHUNK = 1 << 16
 
 
 @dataclass(frozen=True)
 class Curve:
-    """Values over numbers of features, one row for each run.
+    """A measure over numbers of features, with one row for each run.
 
     Parameters
     ----------
-    n_features : array of int, shape (n_points,)
-        The numbers of features, ascending.
-    values : array of float, shape (n_runs, n_points)
-        What was measured in each run with each number of features.
+    n_features : ndarray of int of shape (n_points,)
+        The numbers of features, in ascending order.
+    values : ndarray of float of shape (n_runs, n_points)
+        The value of each run (split or fold) at each number of features.
     """
 
     n_features: NDArray[Any]
@@ -41,16 +41,16 @@ class Curve:
 
     @property
     def mean(self) -> NDArray[Any]:
-        """The mean over runs, at each number of features."""
+        """The mean over runs at each number of features."""
         return self.values.mean(axis=0)
 
     @property
     def spread(self) -> NDArray[Any]:
-        """The standard deviation over runs, at each number of features."""
+        """The standard deviation over runs at each number of features."""
         return self.values.std(axis=0)
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return everything as plain data that JSON can hold."""
+        """Return the curve as a dict that can be written as JSON."""
         return {
             "n_features": self.n_features.tolist(),
             "mean": self.mean.tolist(),
@@ -60,9 +60,17 @@ class Curve:
 
 
 def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
-    """Return numbers of features to measure at: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100.
+    """Return the default numbers of features: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100.
 
-    Above 100, if `most` allows it, 150, 200, 300 and 500.
+    The last one is the number of all features if that is smaller. If `most` is larger than 100,
+    150, 200, 300 and 500 follow.
+
+    Parameters
+    ----------
+    n_all : int
+        The number of features of X.
+    most : int, default=100
+        The largest number to return.
 
     Examples
     --------
@@ -74,16 +82,16 @@ def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
 
 
 def check_counts(n_features: Counts, n_available: int) -> IntArray:
-    """Return the numbers of features as an array, or raise if they cannot be used."""
+    """Return the numbers of features as an array, or raise an error if they are invalid."""
     if n_features is None:
         return np.arange(1, n_available + 1)
     counts = np.asarray(n_features)
     whole = counts.ndim == 1 and counts.size > 0 and counts.dtype.kind in "iu"
     if not whole or counts[0] < 1 or counts[-1] > n_available or (np.diff(counts) < 1).any():
         raise GuidedValueError(
-            f"n_features={n_features!r}, but numbers of features are whole and ascend from 1 to at "
-            f"most {n_available}, the number of ranked features.",
-            "Write [1, 2, 5], or [5] for one number.",
+            f"n_features={n_features!r}, but it must be an ascending list of whole numbers from 1 "
+            f"to {n_available}, the number of ranked features.",
+            "Pass a list such as [1, 2, 5], or [5] for one number.",
             "n_features",
         )
     return counts.astype(np.intp)
@@ -97,26 +105,27 @@ def nearest_neighbor_curve(
     order: NDArray[Any],
     n_features: Counts = None,
 ) -> FloatArray:
-    """Measure 1-NN with the first m features of an order, for each wanted m.
+    """Measure the accuracy of 1-NN with the first m features, for each number m.
 
-    Squared distances are summed feature by feature, so all m cost no more than the largest. Of
-    training rows that are equally near, the first one decides.
+    Squared distances are summed feature by feature, so all numbers together cost no more than the
+    largest. Ties between equally near training samples go to the first.
 
     Parameters
     ----------
-    train, y_train : arrays of shape (n_train, d), (n_train,)
-        The rows among which neighbours are found: training rows, or prototypes.
-    test, y_test : arrays of shape (n_test, d), (n_test,)
-        The rows to classify.
-    order : array of int
+    train, y_train : ndarrays of shape (n_train, n_features) and (n_train,)
+        The samples among which neighbours are searched, such as training samples or prototypes, and
+        their classes.
+    test, y_test : ndarrays of shape (n_test, n_features) and (n_test,)
+        The samples to classify, and their classes.
+    order : array-like of int
         Features, best first.
-    n_features : ascending ints, optional
-        The numbers of features. Default: 1, 2, ... len(order).
+    n_features : sequence of int, optional
+        The numbers of features, in ascending order. Default: 1, 2, ..., len(order).
 
     Returns
     -------
-    array of float, one for each number of features
-        The share of test rows with the right class.
+    ndarray of shape (len(n_features),)
+        The accuracy on the test samples at each number of features.
 
     Examples
     --------
@@ -128,22 +137,22 @@ def nearest_neighbor_curve(
     """
     counts = check_counts(n_features, len(order))
     kept = np.asarray(order)[: counts[-1]]
-    # Columns next to each other, and float64 so that differences of small integers are exact.
+    # Fortran order makes columns contiguous; in float64, differences of small integers are exact.
     columns = np.asfortranarray(train[:, kept], dtype=np.float64)
     check_spread(columns)
     rows = max(1, _CHUNK // len(train))
     hits = np.zeros(len(counts))
     for start in range(0, len(test), rows):
         part = np.asfortranarray(test[start : start + rows, kept], dtype=np.float64)
-        with np.errstate(over="ignore"):  # what is infinite is refused
+        with np.errstate(over="ignore"):  # _hits raises an error for infinite distances
             hits += _hits(columns, y_train, part, y_test[start : start + rows], counts)
     return hits / len(test)
 
 
 def nearest_classes(train: Matrix, y_train: NDArray[Any], test: Matrix) -> NDArray[Any]:
-    """Return the class of the training row that is nearest to each test row, dense or sparse.
+    """Return the class of the nearest training sample of each test sample, dense or sparse.
 
-    As in `nearest_neighbor_curve`, the first of training rows that are equally near decides.
+    As in `nearest_neighbor_curve`, ties go to the first training sample.
     """
     check_spread(train)
     rows = (
@@ -166,7 +175,7 @@ def _hits(
     y_test: NDArray[Any],
     counts: IntArray,
 ) -> IntArray:
-    """Count the rightly classified rows with the first m columns, for each m."""
+    """Count the correctly classified samples with the first m columns, for each number m."""
     distances = np.zeros((len(test), len(train)))
     work = np.empty_like(distances)
     hits = np.empty(len(counts), dtype=np.intp)

@@ -1,42 +1,43 @@
-"""How many folds, permutations and resamples a table gets: by its size and method, not a clock."""
+"""Plan the numbers of folds, permutations and resamples from problem size and method alone."""
 
 from typing import Any, NamedTuple
 
-# Seconds of one fit of a selector of another library on a million numbers. Ours say it themselves.
+# Seconds per fit and million values of X for selectors of other libraries; ours define their own.
 USUAL_SECONDS = 0.1
-# Graphs compare all samples with each other: beyond this many, a sample costs more than its row.
+# Graph methods compare all pairs of samples: above this number, cost grows faster than linearly.
 MANY_SAMPLES = 1000
-# A fit on next to nothing still takes a moment.
+# Even the smallest fit takes some time, so its cost is that of this many values.
 LEAST_NUMBERS = 100_000
+# Time budget for the fits, and for ranking again on permuted samples.
 SECONDS = 10.0
-# Groups that a fold holds out are too few to change places among themselves, so that ranking again
-# is the only test: it may take this many times as long.
+# A fold holds out too few groups to permute them among themselves. The only test left is to rank
+# again on permuted samples, so it may take this many times longer.
 FOR_GROUPS = 3
-# Folds are dealt more than once, to average out their luck, if that is a matter of a moment.
+# The folds are repeated, which averages over random splits, if all repeats fit into this budget.
 SECONDS_FOR_REPEATS = 2.0
 
 MOST_FOLDS, FEWEST_FOLDS = 5, 3
 MOST_REPEATS = 2
-# Folds of what a fold leaves, by which it chooses a number of features.
+# Number of folds within the training part of a fold, used to choose a number of features there.
 FOLDS_INSIDE = 3
 MOST_RESAMPLES, FEWEST_RESAMPLES = 50, 10
-# The fewest permutations with which one test in forty can be passed.
+# The fewest permutations with which a p-value of 1 / 40 = 0.025 can be reached.
 PERMUTATIONS = 39
 
 
 class Effort(NamedTuple):
-    """How often a method is fitted.
+    """Planned numbers of folds, resamples and permutations.
 
     Attributes
     ----------
     n_folds : int
-        Into how many folds labels are dealt; pairs are dealt into two.
+        The number of folds. Pairs are always split into two.
     n_repeats : int
-        How often the folds are dealt.
+        How often the folds are repeated with another random split.
     n_resamples : int
-        On how many halves of the samples stability is measured.
+        The number of halves of the samples on which stability is measured.
     n_permutations : int
-        On how many permutations all folds are ranked again; 0 if that would take too long.
+        The number of permutations on which all folds are ranked again; 0 if that takes too long.
     """
 
     n_folds: int
@@ -55,12 +56,13 @@ def plan_fits(
     fits_per_fold: int = 1,
     grouped: bool = False,
 ) -> Effort:
-    """Return how many fits are affordable.
+    """Return how many folds, resamples and permutations are affordable.
 
-    With labels 5 folds, with pairs 2, and 50 resamples; or as many fits as a rough sum of constants
-    puts at ten seconds, but at least 3 folds and 10 resamples. The resamples, which hold half the
-    samples, give way first. The folds are ranked again on 39 permutations if that takes no more
-    than ten seconds, with groups thirty, and dealt twice if it takes two.
+    The default is 5 folds with labels, 2 folds with pairs, and 50 resamples. If the estimated run
+    time exceeds ten seconds, resamples are reduced first, to 10 at least, and then the folds of
+    labels, to 3 at least. The folds are ranked again on 39 permutations if that takes at most ten
+    seconds, or thirty with groups. They are repeated with a second random split if both together
+    take at most two seconds.
 
     Parameters
     ----------
@@ -69,11 +71,11 @@ def plan_fits(
     n_samples, n_features, n_pairs : int
         The size of the problem.
     by_pairs : bool, default=False
-        Whether pairs are held out, and not labels.
+        Whether pairs are held out rather than labels.
     fits_per_fold : int, default=1
-        How many fits each fold takes.
+        The number of fits in each fold.
     grouped : bool, default=False
-        Whether rows of a group stay together.
+        Whether samples are held out and permuted in groups.
 
     Examples
     --------
@@ -95,7 +97,7 @@ def plan_fits(
 
 
 def _seconds(selector: Any, n_pairs: int) -> float:
-    """Return the seconds of one fit on a million numbers; a wrapper fits what it is around."""
+    """Return the seconds of one fit per million values; for a wrapper, those of what it wraps."""
     inner = getattr(selector, "estimator", None)
     if inner is not None:
         return _seconds(inner, n_pairs) * (1 + getattr(selector, "n_resamples", 0) / 2)

@@ -1,4 +1,4 @@
-"""Significance of each feature, by permuting which row is which sample."""
+"""Permutation tests of each feature, corrected for multiple testing."""
 
 from __future__ import annotations
 
@@ -25,20 +25,22 @@ from linkselect.selectors._method import describe
 
 @dataclass(frozen=True)
 class FeaturePValues:
-    """How likely each feature's score is if pairs or labels have nothing to do with X.
+    """P-values of all features under the null hypothesis that X is unrelated to pairs or labels.
 
     Attributes
     ----------
     p_values : ndarray of shape (n_features,)
-        Of each feature by itself, without correction for the number of features.
+        The permutation p-value of each feature, not corrected for multiple testing.
     adjusted : ndarray of shape (n_features,)
-        Corrected by step-down max-T: if all features with a value of at most 0.05 are called
-        relevant, any of them is wrong in at most 5 % of analyses.
+        P-values adjusted by step-down max-T. Selecting all features with a value of at most 0.05
+        controls the family-wise error rate at 5 %: at least one selected feature is a false
+        positive in at most 5 % of analyses.
     q_values : ndarray of shape (n_features,)
-        If all features with a value of at most 0.1 are called relevant, at most 10 % of them are
-        expected to be wrong.
+        P-values adjusted by Benjamini-Hochberg. Selecting all features with a value of at most 0.1
+        controls the false discovery rate at 10 %: on average, at most 10 % of the selected features
+        are false positives.
     n_permutations : int
-        How many permutations.
+        The number of permutations.
     """
 
     p_values: FloatArray
@@ -63,79 +65,84 @@ def feature_p_values(
     track: Track = iter,
     store: str | os.PathLike[str] | None = None,
 ) -> FeaturePValues:
-    """Test for each feature whether its score is better than chance, by permuting the samples.
+    """Test whether the score of each feature is better than chance, by a permutation test.
 
-    The statistic is the feature's value in `scores_`, in the direction that the method declares.
-    For a method that searches for a subset, that is the score of the feature alone. The method is
-    fitted again with the samples permuted, and pairs or labels kept.
+    The test statistic is the feature's value in `scores_`, in the direction that the method
+    declares as better. For a method that searches for a subset, it is the score of the feature
+    alone. The method is refitted to permuted samples, while pairs and labels stay in place.
 
-    A small value means that a feature is related to the pairs or labels. It does not mean that the
-    feature adds anything to others: two copies of one feature have the same value.
+    A small p-value means that a feature is related to the pairs or labels. It does not mean that
+    the feature adds information to others: two copies of one feature have the same p-value.
 
     Parameters
     ----------
     selector : selector
-        A method that uses pairs or labels, of this library or another; it is not changed.
+        A method that uses pairs or labels, from this library or another. It is cloned.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
-        Labels. Only labelled rows are exchanged, unless there are pairs, too.
+        Labels. Without pairs, only labelled samples are permuted.
     pairs : Pairs, optional
-        Must-links and cannot-links. For pairs and labels together pass
-        `pairs | Pairs.from_labels(y)`. Pairs that are `Pairs.adaptive` are refused.
+        Must-links and cannot-links. To use labels as well, pass `pairs | Pairs.from_labels(y)`.
+        Adaptive pairs (`Pairs.adaptive`) are rejected.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient. A group is exchanged with others of its size as a
-        whole.
+        The group of each sample, such as the patient. Whole groups are permuted, among groups of
+        the same size.
     batches : array-like of shape (n_samples,), optional
-        The batch of each row, such as a plate. Rows are exchanged inside their batch only.
+        The batch of each sample, such as the plate. Samples are permuted within batches only.
     n_permutations : int, default=199
-        How many permutations. No p-value is smaller than `1 / (1 + n_permutations)`.
+        The number of permutations. The smallest possible p-value is `1 / (1 + n_permutations)`.
     random_state : int, RandomState or None, default=None
-        Determines the permutations, and what the selector draws if its own `random_state` is None.
-        None is the same as 0, so that the same call gives the same result.
+        Determines the permutations, and seeds the selector if its own `random_state` is None. None
+        is the same as 0, so that repeated calls give the same result.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use. The result is the same.
+        The number of threads. Default: the number that BLAS may use. The result does not depend
+        on it.
     track : callable, default=iter
-        Wraps the list of steps, to show progress.
+        Wraps the list of steps, for example in a progress bar.
     store : path, optional
-        A file (.npz) that keeps the scores of finished permutations. The same call, also with more
-        permutations, continues from it. A file that holds anything else is refused.
+        A file (.npz) to save the scores of finished permutations. The same call resumes from this
+        file, also with more permutations. A file with any other content is rejected.
+
 
     Returns
     -------
     FeaturePValues
+        P-values, adjusted p-values and q-values.
 
     See Also
     --------
-    validate : Whether the selected features together are better than chance.
+    validate : Test whether the selected features together are better than chance.
 
     Notes
     -----
-    The test is exact if pairs or labels were chosen without looking at X, and if rows of a batch,
-    or groups of one size, are exchangeable. Pairs share samples, so samples are permuted, never
-    links. In a permutation no feature is related to the pairs or labels; so if the score of a
-    feature depends on other features, as in `LinkSelector`, the error rates are exact where no
-    feature is relevant, and approximate beside relevant ones.
+    The test is exact if the pairs or labels were chosen without looking at X, and if samples within
+    a batch, or groups of the same size, are exchangeable. Since pairs share samples, the samples
+    are permuted and not the pairs. After a permutation, no feature is related to the pairs or
+    labels. If the score of a feature also depends on other features, as in `LinkSelector`, the
+    error rates are therefore exact if no feature is relevant, and approximate otherwise.
 
-    `p_values` are `(1 + b) / (1 + B)`, where b of B permutations give a feature a score at least as
-    good; scores that differ by rounding count as equal. For the other two, each feature's scores
-    are standardised by their mean and standard deviation over all 1 + B arrangements, the observed
-    one included. `adjusted` compares with the largest of these among the features that are not
-    better [1]_, and so allows for their correlation. `q_values` follow Benjamini and Hochberg [2]_,
-    from p-values for which the permuted scores of all features form one null distribution; with few
-    permutations no p-value of a single feature would be small enough. This assumes that the
-    standardised scores of irrelevant features have the same distribution, and that features depend
-    on each other positively or weakly. Where a few features have a very different distribution, say
-    rare binary ones among continuous ones, prefer `adjusted`.
+    `p_values` are `(1 + b) / (1 + B)`, where b is the number of the B permutations in which the
+    feature scores at least as well. Scores that differ only by rounding count as equal.
 
-    A missing score (NaN), as of a constant feature, counts as the worst one: where the observed
-    score is missing, all three values are 1. Before standardising, infinite scores are replaced by
-    values beyond the feature's finite ones, at a distance of their range. A permutation that cannot
-    be ranked counts against every feature.
+    For `adjusted` and `q_values`, the scores of each feature are standardised by their mean and
+    standard deviation over the observed and all permuted samples. `adjusted` compares each feature
+    with the maximum over all features that do not score better [1]_, and so accounts for
+    correlation between features. `q_values` apply the Benjamini-Hochberg procedure [2]_ to p-values
+    from a null distribution pooled over all features; with few permutations, p-values of single
+    features could not become small enough. This assumes that the standardised scores of all
+    irrelevant features have the same distribution, and that dependence between features is
+    positive or weak. If some features have a very different distribution, such as rare binary
+    features among continuous ones, prefer `adjusted`.
 
-    Memory for `(1 + n_permutations) * n_features` numbers is needed.
+    A missing score (NaN), for example of a constant feature, counts as the worst. If the observed
+    score is missing, all three values are 1. Before standardisation, infinite scores are replaced
+    by finite scores that lie beyond the feature's range by the width of that range. A permutation
+    to which the method cannot be fitted counts as evidence against every feature.
+
+    The test stores `(1 + n_permutations) * n_features` numbers in memory.
 
     Examples
     --------
@@ -165,13 +172,13 @@ def feature_p_values(
 
 
 def _p_values(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return p-values, adjusted ones and q-values; larger scores are better.
+    """Return p-values, max-T adjusted p-values and q-values; larger scores are better.
 
     Parameters
     ----------
     scores : array of shape (1 + n_permutations, n_features)
-        Those of the samples as they are first; infinite throughout where a permutation could not
-        be ranked. The array is overwritten.
+        The observed scores in the first row, then those of each permutation. The row of a
+        permutation that could not be ranked is infinite. The array is overwritten.
     """
     n_null, n_features = len(scores) - 1, scores.shape[1]
     lacks = np.isnan(scores[0])
@@ -198,15 +205,15 @@ def _p_values(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _standardized(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Standardise the scores of some features over all arrangements.
+    """Standardise the scores of some features over the observed and all permuted samples.
 
     Returns
     -------
     scores : array
-        With mean 0 and standard deviation 1; minus infinity where they are all the same.
+        Scores with mean 0 and standard deviation 1; minus infinity if all of them are equal.
     least : array of shape (n_features,)
-        What counts as at least the first one, which may differ by rounding; minus infinity for a
-        feature whose scores are all the same.
+        The smallest score that counts as large as the observed one: the observed score less a
+        rounding error. It is minus infinity for a feature whose scores are all equal.
     """
     finite = np.isfinite(scores)
     low = np.where(finite, scores, np.inf).min(axis=0)
@@ -214,7 +221,7 @@ def _standardized(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     none = low > high
     low[none], high[none] = 0.0, 0.0
     span = np.where(high > low, high - low, np.maximum(np.abs(high), 1.0))
-    # No score is the worst.
+    # A missing score counts as the worst.
     scores = np.clip(np.where(np.isnan(scores), -np.inf, scores), low - span, high + span)
     rounding = ROUNDING * np.abs(scores).max(axis=0)
     scores -= scores.mean(axis=0)
@@ -227,7 +234,7 @@ def _standardized(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _benjamini_hochberg(p_values: FloatArray) -> FloatArray:
-    """Return the smallest false discovery rate at which each feature is called relevant."""
+    """Return the smallest false discovery rate at which each feature is selected."""
     n_features = len(p_values)
     order = np.argsort(p_values, kind="stable")
     rates = p_values[order] * n_features / np.arange(1, n_features + 1)

@@ -1,4 +1,4 @@
-"""Rankings of the features by what each fold leaves: fitted once, measured in several ways."""
+"""Feature rankings from the training part of each fold, evaluated on the held-out part."""
 
 from __future__ import annotations
 
@@ -24,32 +24,32 @@ from linkselect.evaluation._inputs import Track, check_matrix, order_of, read_gi
 from linkselect.pairs import Pairs
 from linkselect.selectors._method import classes_seen, describe
 
-# Progress is reported after this many folds; the number must not depend on the threads.
+# Progress is reported after this many folds; it must not depend on the number of threads.
 FOLDS_PER_STEP = 2
 
 Folds = PairFolds | LabelFolds
-# Takes the order of the features, or of the best of them, from a fitted selector.
+# Returns the order of the features of a fitted selector, or only of the best ones.
 Read = Callable[[Any], IntArray]
-# Chooses a number of features from what a fold leaves.
+# Chooses a number of features from the training part of a fold.
 Choose = Callable[[Any, LabelFolds, Fold], int]
 
 
 @dataclass(frozen=True)
 class FoldRankings:
-    """What each fold leaves ranks the features; what it holds out measures them.
+    """Feature rankings from the training part of each fold, with the parts held out.
 
     Parameters
     ----------
     held_out : PairFolds or LabelFolds
         The folds.
     orders : tuple of arrays of int
-        The features by each fold, best first.
+        The features ranked in each fold, best first.
     n_features : int
-        How many features there are.
+        The number of all features.
     numbers : tuple of int or None
-        How many of them each fold keeps, if what it leaves chooses the number.
+        The number of features that each fold keeps, if it was chosen within the folds.
     rank : callable
-        Ranks other folds in the same way.
+        Ranks the features in other folds in the same way.
     """
 
     held_out: Folds
@@ -61,7 +61,7 @@ class FoldRankings:
     def curve(self, counts: IntArray) -> Curve:
         """Measure every fold at several numbers of features.
 
-        If an order has fewer features than a number, all of them are measured.
+        If a fold ranks fewer features than a given number, all its ranked features are used.
         """
 
         def work(place: int) -> FloatArray:
@@ -72,17 +72,17 @@ class FoldRankings:
         return Curve(counts, np.array(map_threads(work, range(len(self.orders)))))
 
     def kept(self, n_selected: int) -> tuple[int, ...]:
-        """Return how many features each fold keeps: as many as selected, or what it chose."""
+        """Return how many features each fold keeps: `n_selected`, or its own chosen number."""
         return self.numbers or (n_selected,) * len(self.orders)
 
     def best(self, n_selected: int) -> list[tuple[IntArray, Fold]]:
-        """Return the features that each fold keeps, and the fold."""
+        """Return the features that each fold keeps, together with the fold."""
         kept = zip(self.orders, self.kept(n_selected), strict=True)
         features = [order[:number] for order, number in kept]
         return list(zip(features, self.held_out.folds, strict=True))
 
     def mean(self, n_selected: int) -> float:
-        """Measure the features that each fold keeps."""
+        """Return the mean over folds of the measure, in the features that each fold keeps."""
         return float(np.mean([self.held_out.value(*one) for one in self.best(n_selected)]))
 
     def first(self, n_repeats: int) -> FoldRankings:
@@ -102,18 +102,18 @@ def rank_each(
     *,
     own_number: bool = False,
 ) -> FoldRankings:
-    """Rank the features by what each fold leaves.
+    """Rank the features on the training part of each fold.
 
     Parameters
     ----------
     folds : PairFolds or LabelFolds
         The folds.
     selector : selector
-        It is cloned.
+        The method. It is cloned.
     track : callable, default=iter
-        Wraps the list of steps, to show progress.
+        Wraps the list of steps, for example in a progress bar.
     read : callable
-        Takes the order of the features, or of the best of them, from a fitted selector.
+        Returns the order of the features of a fitted selector, or only of the best ones.
     choose : callable, optional
         Chooses how many features each fold of labels keeps.
     own_number : bool, default=False
@@ -129,7 +129,7 @@ def rank_each(
         orders = list(known)
         for part in () if known else track(slices(len(folds.folds), FOLDS_PER_STEP)):
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit on everything has warned already
+                warnings.simplefilter("ignore")  # the fit to all samples has already warned
                 orders += map_threads(work, folds.folds[part])
         numbers = tuple(map(len, orders)) if own_number else None
         if choose is not None and isinstance(folds, LabelFolds):
@@ -138,26 +138,27 @@ def rank_each(
 
     found = rank(folds, track)
     if isinstance(folds, PairFolds) and describe(selector).sees == "nothing":
-        known = found.orders  # the same for all pairs
+        known = found.orders  # an unsupervised ranking is the same for all pairs
     return found
 
 
 class FoldRanker:
-    """A selector, and what there is to hold out; nothing is fitted before it is asked for.
+    """A selector and its supervision, checked and ready for cross-validation.
 
-    It checks what `validate` and `choose_number` take. Of labels and pairs that are used together,
-    labels are held out if there are 30 or more, else pairs, among them those that labels imply.
+    It checks the arguments of `validate` and `choose_number`. If the selector uses labels and pairs
+    together, labels are held out if there are at least 30. Otherwise pairs are held out, including
+    those that labels imply.
 
     Attributes
     ----------
     selector : selector
-        A copy with seeds.
+        A clone with fixed seeds.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     given : Given
-        Labels, and pairs in the order of their rows.
+        Labels and pairs, with pairs in the order of the samples.
     groups : array of int or None
-        The group of each row, which is held out as a whole.
+        The group of each sample; groups are held out as a whole.
     seed : int
         Determines the folds.
     has_both : bool
@@ -179,8 +180,8 @@ class FoldRanker:
         self.has_both = y is not None and grouped and describe(selector).sees == "pairs"
         with warnings.catch_warnings():
             if hasattr(selector, "order_"):
-                warnings.simplefilter("ignore")  # the fit has warned already
-            # Labels among the pairs stay labels: what they imply grows with their square.
+                warnings.simplefilter("ignore")  # the fit has already warned
+            # Labels within the pairs are not listed as pairs: these grow with their square.
             self.given = read_given(selector, X, y, pairs, sample_ids, listed=not grouped)
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
@@ -189,7 +190,7 @@ class FoldRanker:
 
     @property
     def kind(self) -> Literal["pairs", "labels"] | None:
-        """What can be held out."""
+        """The kind of supervision that is held out; None if there is none."""
         if self.has_both and np.count_nonzero(self.codes() >= 0) >= FEWEST_LABELLED:
             return "labels"
         if self.given.pairs is not None and describe(self.selector).sees in ("pairs", "nothing"):
@@ -197,13 +198,13 @@ class FoldRanker:
         return None if self.given.y is None else "labels"
 
     def codes(self) -> IntArray:
-        """Return the class of each row as the selector reads it; -1 for unlabelled rows."""
+        """Return the class code of each sample as the selector reads it; -1 if unlabelled."""
         if self.given.y is None:
             return np.full(self.X.shape[0], -1)
         return classes_seen(self.selector, self.given.y)[0]
 
     def effort(self, fits_per_fold: int = 1) -> Effort:
-        """Plan how often to fit."""
+        """Plan the numbers of folds, resamples and permutations."""
         pairs, by_pairs = self.given.pairs, self.kind == "pairs"
         n_pairs = 0 if pairs is None else pairs.n_must + pairs.n_cannot
         size = (*self.X.shape, n_pairs)
@@ -216,7 +217,7 @@ class FoldRanker:
         )
 
     def with_number(self, n_selected: int) -> Any:
-        """Copy the selector, to select that many features without showing progress of its own."""
+        """Clone the selector, set its number of features and remove its progress callbacks."""
         copy = clone(self.selector)
         if hasattr(copy, "set_callbacks"):
             copy.set_callbacks()
@@ -227,14 +228,14 @@ class FoldRanker:
     def rank(
         self, effort: Effort, how: Callable[[Folds], FoldRankings]
     ) -> tuple[FoldRankings | None, str | None]:
-        """Deal out pairs or labels and rank the folds, or say why that cannot be done.
+        """Split the supervision into folds and rank the features, or return why that failed.
 
-        Neither if nothing is known.
+        Both results are None without supervision.
         """
         doing = ""
         try:
             folds = self._deal(effort)
-            doing = "Cannot rank by what a fold leaves. "
+            doing = "Cannot rank features on the training part of a fold. "
             return None if folds is None else how(folds), None
         except ValueError as error:
             return None, doing + (error.problem if isinstance(error, GuidedError) else str(error))

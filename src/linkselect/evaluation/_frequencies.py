@@ -1,4 +1,4 @@
-"""How often features are selected on resamples, and which are highly correlated."""
+"""Selection frequencies on resamples, and features that are highly correlated."""
 
 from __future__ import annotations
 
@@ -17,20 +17,22 @@ from linkselect.selectors._resamples import draw_resamples, fit_resamples
 
 LEAST_CORRELATION = 0.9
 MOST_TWINS = 3
-# More rows would not change what is called a twin.
+# More samples would hardly change which features count as highly correlated.
 ROWS_FOR_TWINS = 2000
 FEATURES_PER_BLOCK = 1000
 
 
 class Twin(NamedTuple):
-    """Another feature with nearly the same values, up to shift, scale and sign."""
+    """A feature that is highly correlated with another one, positively or negatively."""
 
     feature: int
+    """The column of the feature."""
     correlation: float
+    """Its Pearson correlation with the other feature."""
 
 
 class Stability(NamedTuple):
-    """Attributes of `Validation` of the same names."""
+    """The attributes of `Validation` with the same names."""
 
     frequencies: tuple[float, ...] = ()
     together: tuple[float, ...] = ()
@@ -48,7 +50,7 @@ def measure_stability(
     rng = np.random.RandomState(ranker.seed)
     given, n_samples = ranker.given, ranker.X.shape[0]
     draws = draw_resamples(selector, given, n_samples, n_resamples, rng, groups=ranker.groups)
-    if all(len(draw.rows) == n_samples for draw in draws):  # a class of one group is never halved
+    if all(len(draw.rows) == n_samples for draw in draws):  # a class of one group cannot be halved
         return Stability()
     found = fit_resamples(draws, as_samples(ranker.X), track)
     n_ranked = len(found.selected)
@@ -63,14 +65,14 @@ def measure_stability(
 
 
 def _can_resample(ranker: FoldRanker) -> bool:
-    """Tell whether half of what is known can differ from another half."""
+    """Return whether the supervision is large enough to be divided into halves that differ."""
     if describe(ranker.selector).sees == "nothing":
         return True
     if ranker.kind == "pairs":
         pairs = ranker.given.pairs
         return pairs is not None and max(pairs.n_must, pairs.n_cannot) > 1
     codes = ranker.codes()
-    # Two labels of a class are always drawn.
+    # Every resample contains at least two labels of each class.
     return bool((np.bincount(codes[codes >= 0]) > 2).any())
 
 
@@ -82,9 +84,9 @@ def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     features : array of int
-        The features that are asked about.
+        The features for which to compute the frequency.
     chosen : ndarray of bool of shape (n_resamples, n_features)
-        What each resample selected.
+        The features selected in each resample.
     """
     candidates = np.flatnonzero(chosen.any(axis=0))
     counts = chosen[:, features]
@@ -96,11 +98,11 @@ def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple
 
 
 def _correlations(samples: Samples, features: IntArray, others: IntArray) -> FloatArray:
-    """Correlate some features with others, by at most 2,000 rows."""
+    """Correlate some features with others, on at most 2,000 samples."""
     some = _some_rows(samples)
     columns = (some.own_values(one).astype(np.float64) for one in (features, others))
     wanted, found = map(standardized, columns)
-    with one_blas_thread():  # the order of its sums depends on how many it has
+    with one_blas_thread():  # the order of summation depends on the number of threads
         correlations: FloatArray = wanted.T @ found
     return correlations
 
@@ -119,25 +121,26 @@ LeftOut = tuple[tuple[int, Twin], ...]
 def correlated_twins(
     X: Matrix, features: IntArray, selected: IntArray | None = None
 ) -> tuple[Twins, LeftOut]:
-    """Find the features most correlated with each of some: at least 0.9 or at most -0.9.
+    """Find the features that are highly correlated with given ones: at least 0.9 or at most -0.9.
 
-    Of more than 2,000 rows, 2,000 in even steps are looked at.
+    Of more than 2,000 samples, 2,000 evenly spaced ones are used.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     features : array of int
-        The features whose twins are wanted.
+        The features for which to find correlated ones.
     selected : array of int, optional
-        The features that are selected. Default: these.
+        All selected features. Default: `features`.
 
     Returns
     -------
     twins : tuple of tuple of Twin
-        Up to three for each feature, the most correlated first.
+        Up to three correlated features for each of `features`, by decreasing correlation.
     left_out : tuple of (int, Twin)
-        The features that are not selected and highly correlated with one of these, and that one.
+        Each feature that is not selected but highly correlated with one of `features`, and the most
+        correlated of these.
 
     Examples
     --------
@@ -154,7 +157,7 @@ def correlated_twins(
     closest: dict[int, Twin] = {}
     for near in correlated(samples, features, LEAST_CORRELATION):
         for place, other, exact in near:
-            # Rounded, so that equally good ones come in the order of the columns.
+            # Rounded, so that ties are ordered by column.
             correlation = round(exact, 9)
             found[place].append(Twin(other, correlation))
             best = closest.get(other)

@@ -1,4 +1,4 @@
-"""Supervision held out in folds, and what is estimated from it."""
+"""Folds of held-out supervision, and the estimate computed from them."""
 
 import copy
 from dataclasses import dataclass
@@ -9,9 +9,10 @@ from linkselect.evaluation._permutation import Arrangements
 
 
 class Fold(NamedTuple):
-    """What trains and what is held out: links, or rows.
+    """The training part and the held-out part of a fold: pairs or samples.
 
-    `independent` counts what is held out and shares no sample: rows, or links of each kind.
+    `independent` is the number of held-out samples, or of held-out pairs of each kind that share
+    no sample.
     """
 
     train: Any
@@ -21,29 +22,33 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """How well the selected features do on held-out supervision.
+    """How well the selected features perform on held-out supervision.
 
-    It estimates the measure of the selected features on new samples, which no pair or label names.
-    The features measured here were selected from fewer pairs or labels, so it tends to be low.
+    It estimates how well they perform on new samples, which no pair or label names. The features
+    are selected anew in each fold, from fewer pairs or labels, so the estimate tends to be low.
 
     Attributes
     ----------
     measure : {"pair AUC", "1-NN accuracy"}
-        How often a held-out cannot-link is farther apart than a held-out must-link, or how often
-        the nearest labelled row has the class of a held-out row.
-    value, standard_error : float
-        The estimate; give or take two standard errors is the interval. It allows for pairs that
-        share samples, and for features that change with the pairs they are selected from.
+        The probability that a held-out cannot-link is farther apart than a held-out must-link, or
+        the accuracy of the nearest neighbour on held-out labelled samples.
+    value : float
+        The estimate, a mean over folds.
+    standard_error : float
+        Its standard error. `value` ± 2 `standard_error` is an interval with about 95 % coverage. It
+        accounts for pairs that share samples, and for the selection of features in each fold.
     chance : float
-        The mean over permutations of the samples; without these, 0.5 for the AUC and the share of
-        the largest class for the accuracy.
+        The mean estimate on permuted samples. Without permutations, 0.5 for the AUC, and the
+        proportion of the largest class for the accuracy.
     all_features, random_features : float
-        The same measure in all features, and in as many features chosen at random.
-    n_folds, n_repeats, n_held_out : int
-        How many folds, how often they were dealt, and how many pairs or rows were held out in all.
+        The same measure in all features, and in the same number of features chosen at random.
+    n_folds, n_repeats : int
+        The number of folds, and how often they were repeated with another random split.
+    n_held_out : int
+        The total number of held-out pairs or samples.
     contrast : {"cannot-links", "random pairs"} or None
-        What must-links are compared with: random pairs of held-out samples if there are no
-        cannot-links. None with labels.
+        What must-links are compared with: cannot-links, or random pairs of held-out samples if
+        there are no cannot-links. None with labels.
     """
 
     measure: Literal["pair AUC", "1-NN accuracy"]
@@ -59,24 +64,24 @@ class Estimate:
 
 
 class HeldOut:
-    """Folds of some supervision, which say what to fit on and how good a choice of features is.
+    """Folds of supervision: fit on the training part, measure on the held-out part.
 
     Attributes
     ----------
     measure : {"pair AUC", "1-NN accuracy"}
-        What is measured.
+        The measure on held-out supervision.
     folds : list of Fold
         The folds.
     n_folds, n_repeats : int
-        How many folds hold out everything once, and how often that is repeated.
+        The number of folds that together hold out everything once, and the number of repeats.
     n_held_out : int
-        How many pairs or rows are held out in all.
+        The total number of held-out pairs or samples.
     chance : float
-        What a choice that knows nothing reaches.
+        The expected measure of an uninformative selection.
     groups : array of int or None
-        The group of each row, if a group is held out as a whole.
+        The group of each sample, if groups are held out as a whole.
     is_adaptive : bool
-        Whether what trains was chosen by looking at the samples.
+        Whether some of the training pairs were chosen by looking at the samples.
     contrast : {"cannot-links", "random pairs"} or None
         What must-links are compared with.
     """
@@ -90,19 +95,19 @@ class HeldOut:
 
     @property
     def n_features(self) -> int:
-        """How many features there are."""
+        """The number of features."""
         return int(self._X.shape[1])
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Say which rows may change places, given the batch of each."""
+        """Return the valid permutations of the samples, given the batch of each."""
         return Arrangements.of(self._X.shape[0], self.groups, batches)
 
     def is_inside(self, ways: Arrangements) -> bool:
-        """Tell whether everything held out lies inside groups that move as a whole."""
+        """Return whether every held-out pair lies within a group that is permuted as a whole."""
         return False
 
     def with_folds(self, folds: list[Fold]) -> Self:
-        """Return the same with other folds."""
+        """Return a copy with other folds."""
         other = copy.copy(self)
         other.folds = folds
         return other

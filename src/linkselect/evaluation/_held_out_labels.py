@@ -1,4 +1,4 @@
-"""Labelled rows held out, and how many of them their nearest labelled row classifies."""
+"""Folds of labelled samples, and the accuracy of the nearest neighbour on held-out samples."""
 
 from __future__ import annotations
 
@@ -21,39 +21,42 @@ from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
 from linkselect.selectors._wrapper import arguments_of
 
-# Other rows would be labelled, other features selected, and other neighbours found. On real data
-# that doubles the variance of the held-out rows; docs/calibration.md has the coverage.
+# Variance inflation for the training part: with other labelled samples, other features would be
+# selected and other neighbours found. On real data that doubles the variance of the held-out
+# samples; docs/calibration.md reports the coverage.
 REFITTING = 2.0
-# Nearest neighbours of more rows cost more than they tell.
+# Above this number of labelled samples, the search for nearest neighbours costs too much.
 MOST_ROWS = 2000
-# With fewer labelled rows the accuracies differ by chance alone.
+# With fewer labelled samples, accuracies differ by chance alone.
 FEWEST_LABELLED = 30
 
 
 class LabelFolds(HeldOut):
-    """Labelled rows held out, each once; all other rows stay for the fit.
+    """Cross-validation folds of labelled samples; all other samples are used for training.
 
-    If there are pairs beside the labels, those that name no held-out row stay with them. Unlabelled
-    rows of a held-out group leave with it: pairs may tell its class by them.
+    If pairs are given as well, those that name no held-out sample are used for training.
+    Unlabelled samples of a held-out group are left out with it, since pairs might reveal its class
+    through them.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     codes : array of int of shape (n_samples,)
-        The class of each row; -1 for unlabelled rows.
+        The class code of each sample; -1 if unlabelled.
     n_folds, seed, n_repeats : int
-        How many folds, what determines them, and how often they are dealt.
+        The number of folds, their random seed, and the number of repeats.
     groups : array of int or None
-        The group of each row, which is held out as a whole.
+        The group of each sample; groups are held out as a whole.
     pairs : Pairs or None
-        All that is known, with the pairs that labels imply; then fits are given these.
+        The complete supervision, including the pairs that labels imply. If given, selectors are
+        fitted to these pairs.
     ids : sequence of hashable
-        The id of each row, by which pairs name it.
+        The ID of each sample, as used by `pairs`.
     """
 
     measure = "1-NN accuracy"
-    too_few = "Cannot test against chance: too few labelled rows are held out in each fold."
+    too_few = "Cannot test against chance: each fold holds out too few labelled samples."
 
     def __init__(
         self,
@@ -69,7 +72,7 @@ class LabelFolds(HeldOut):
         self._X, self._codes = X, codes
         self._pairs, self._ids = pairs, ids
         self.is_adaptive = pairs is not None and pairs.n_adaptive > 0
-        # Which sample each row holds: another one once they are exchanged.
+        # The original sample of each row; permuting the samples changes it.
         self._sample = np.arange(len(codes))
         self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
@@ -77,8 +80,8 @@ class LabelFolds(HeldOut):
         if np.count_nonzero(sizes) < 2 or sizes.max() < 2 or len(sizes) > len(labelled) / 2:
             classes = many(int(np.count_nonzero(sizes)), "class")
             raise GuidedValueError(
-                f"y has {many(len(labelled), 'label')} of {classes}, but holding some out needs "
-                "two classes, with two rows each on average."
+                f"y has {many(len(labelled), 'label')} of {classes}, but cross-validation needs at "
+                "least two classes, and two labelled samples per class on average."
             )
         rng = np.random.RandomState(seed)
         if len(labelled) > MOST_ROWS:
@@ -91,19 +94,21 @@ class LabelFolds(HeldOut):
         if kept is not None:
             self.n_folds = min(self.n_folds, len(np.unique(kept)))
         if self.n_folds < 2:
-            raise GuidedValueError("All labelled rows are in one group, so none can be held out.")
+            raise GuidedValueError(
+                "All labelled samples are in one group, so none can be held out."
+            )
         self.n_repeats = n_repeats
         self.folds = [
             fold for repeat in range(n_repeats) for fold in self._deal(seed + repeat, kept)
         ]
 
     def _deal(self, seed: int, groups: IntArray | None) -> list[Fold]:
-        """Deal out the labelled rows once, in groups if there are any."""
+        """Split the labelled samples into folds once, by groups if there are any."""
         known = self._codes[self._labelled]
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         splitter = kind(self.n_folds, shuffle=True, random_state=seed)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # small classes are not in every fold
+            warnings.simplefilter("ignore")  # small classes are missing in some folds
             places = list(splitter.split(known, known, groups))
         return [
             Fold(
@@ -116,7 +121,7 @@ class LabelFolds(HeldOut):
         ]
 
     def fit(self, selector: Any, fold: Fold) -> Any:
-        """Fit to all rows but those held out."""
+        """Fit the selector to all samples that are not held out."""
         rows = self._left(fold)
         if describe(selector).sees == "labels":
             rows = rows[self._codes[rows] >= 0]
@@ -136,7 +141,7 @@ class LabelFolds(HeldOut):
         return np.flatnonzero(~np.isin(unit, unit[fold.test]))
 
     def inside(self, fold: Fold, n_folds: int) -> LabelFolds:
-        """Deal out what a fold leaves."""
+        """Split the training part of a fold into folds."""
         rows = self._left(fold)
         groups = None if self.groups is None else self.groups[rows]
         ids = () if self._pairs is None else self._ids_of(rows)
@@ -144,11 +149,11 @@ class LabelFolds(HeldOut):
         return LabelFolds(*held, n_folds, self._seed, groups=groups, pairs=self._pairs, ids=ids)
 
     def value(self, features: IntArray, fold: Fold) -> float:
-        """Classify the held-out rows by their nearest labelled row."""
+        """Return the 1-NN accuracy on the held-out samples of a fold."""
         return float(self.parts(features, fold)[0].mean())
 
     def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
-        """Return 1 for every held-out row whose nearest labelled row has its class, else 0."""
+        """Return 1 for each held-out sample that 1-NN classifies correctly, else 0."""
         hits = self._predicted(features, fold) == self._codes[fold.test]
         return (hits.astype(np.float64),)
 
@@ -157,7 +162,7 @@ class LabelFolds(HeldOut):
         return nearest_classes(train, self._codes[fold.train], test)
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
-        """Classify the held-out rows by their nearest labelled row, for each count."""
+        """Return the 1-NN accuracy on the held-out samples at each number of features."""
         kept = order[: counts[-1]]
         train, test = (values_of(self._X, rows, kept) for rows in (fold.train, fold.test))
         y_train, y_test = (self._codes[rows] for rows in (fold.train, fold.test))
@@ -165,7 +170,7 @@ class LabelFolds(HeldOut):
         return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)
 
     def moved(self, to: IntArray) -> Self:
-        """Give every label and pair, with its place in the folds, to another row."""
+        """Permute the samples under the labels, pairs and folds."""
         moved = [fold._replace(train=to[fold.train], test=to[fold.test]) for fold in self.folds]
         other = self.with_folds(moved)
         other._codes = np.empty_like(self._codes)
@@ -175,7 +180,7 @@ class LabelFolds(HeldOut):
         return other
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Move labelled rows, and with them the rows of their group that pairs name."""
+        """Return valid permutations of labelled samples, and of samples in their groups."""
         rows = self._labelled
         if self._pairs is not None and self.groups is not None:
             row_of = {sample: row for row, sample in enumerate(self._ids)}
@@ -185,17 +190,17 @@ class LabelFolds(HeldOut):
         return ways.among(self._labelled)
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the rows that a fold holds out, or all labelled rows."""
+        """Return the samples that a fold holds out, or all labelled samples."""
         return self._labelled if fold is None else np.sort(fold.test)
 
     def count_ways(self, ways: Arrangements) -> float:
-        """Return how many different labellings there are: rows of one class are exchangeable."""
+        """Return the number of distinct labellings under the valid permutations."""
         return label_ways(self._codes, ways)
 
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Give the labels of held-out rows to each other's rows."""
+        """Return the accuracy of a fold, observed and with permuted labels of held-out samples."""
         predicted = np.full(ways.n_samples, -1, dtype=np.intp)
         predicted[fold.test] = self._predicted(features, fold)
         known, rng = self._codes[fold.test], np.random.RandomState(seed)
@@ -203,19 +208,19 @@ class LabelFolds(HeldOut):
         return float(np.mean(predicted[fold.test] == known)), np.array(null)
 
     def log_outcomes(self, fold: Fold) -> float:
-        """Count the ways to give the held-out rows their labels."""
+        """Return the logarithm of the number of ways to label the held-out samples."""
         return log_ways(np.bincount(self._codes[fold.test]))
 
     def standard_error(self, value: float) -> float:
-        """Return that of a share of independent rows."""
+        """Return the standard error of an accuracy over independent samples."""
         n_independent = sum(fold.independent[0] for fold in self.folds) / self.n_repeats
-        # One more hit and one more miss: no finite number of rows is certain.
+        # Shrunk by one success and one failure, since no finite sample gives certainty.
         shrunk = (value * n_independent + 1) / (n_independent + 2)
         return float(np.sqrt(REFITTING * shrunk * (1 - shrunk) / n_independent))
 
 
 def label_ways(codes: IntArray, ways: Arrangements) -> float:
-    """Return how many different labellings there are: rows of one class are exchangeable."""
+    """Return the number of distinct labellings; samples of one class are interchangeable."""
     found = 0.0
     for block in ways.blocks:
         kinds = np.unique(codes[block], axis=0, return_counts=True)[1]

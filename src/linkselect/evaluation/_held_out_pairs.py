@@ -1,4 +1,4 @@
-"""Pairs held out, and how well features keep must-links closer than cannot-links."""
+"""Folds of pairs, and how well features separate held-out must-links from cannot-links."""
 
 import warnings
 from collections.abc import Hashable
@@ -27,19 +27,19 @@ from linkselect.pairs._consequences import some_listed, with_all_listed, with_fe
 from linkselect.pairs._links import must_components
 from linkselect.selectors._wrapper import arguments_of
 
-# Distances of more pairs of a kind cost more than they tell.
+# Above this number of pairs of a kind, distances cost more than the precision they add.
 MOST_PAIRS = 500
 
 
 class Links(NamedTuple):
-    """Must-links and cannot-links between rows; the latter may stand for random pairs."""
+    """Must-links and cannot-links between samples; random pairs may replace the cannot-links."""
 
     must: IntArray
     cannot: IntArray
 
 
 class WeightedLinks(NamedTuple):
-    """The links that train, and their weights."""
+    """Training pairs with their weights."""
 
     must: IntArray
     cannot: IntArray
@@ -47,11 +47,11 @@ class WeightedLinks(NamedTuple):
 
 
 class PairFolds(HeldOut):
-    """Pairs held out; the samples are not split.
+    """Folds of pairs; the samples are not split.
 
-    Halves of the pairs, dealt several times, since a test needs many held-out pairs. Pairs that
-    were chosen by looking at the samples are never held out; if they are half of the pairs or more,
-    the others are held out all at once.
+    The pairs are split into halves, repeatedly, since the test needs many held-out pairs. Pairs
+    that were chosen by looking at the samples are never held out. If they are at least half of all
+    pairs, the others are held out all at once.
     """
 
     measure = "pair AUC"
@@ -66,7 +66,7 @@ class PairFolds(HeldOut):
         seed: int,
         groups: IntArray | None = None,
     ) -> None:
-        # Cannot-links that contradict must-links did not count in the fit either.
+        # Cannot-links that contradict must-links were not used in the fit either.
         held = with_all_listed(with_fewer_labels(pairs.without_conflicts(), MOST_LABELS))
         self._X, self._rows = X, tuple(range(len(ids)))
         self.groups = groups
@@ -86,7 +86,7 @@ class PairFolds(HeldOut):
             sides = [(_without_random(by_row, group_of), random)]
         else:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the estimate says how many folds there were
+                warnings.simplefilter("ignore")  # the estimate reports the number of folds
                 splitter = PairKFold(2, n_repeats, random_state=seed)
                 sides = list(splitter.split(by_row, group_of))
         rng = np.random.RandomState(seed)
@@ -97,7 +97,7 @@ class PairFolds(HeldOut):
         self._count(must_only, what)
 
     def _count(self, must_only: bool, what: str) -> None:
-        """Count what is held out, and refuse too little of it."""
+        """Count the held-out pairs, and raise an error if there are too few."""
         counted = 1 if must_only else 2
         once = [links for fold in self.folds[: self.n_folds] for links in fold.test[:counted]]
         self.n_held_out = sum(map(len, once))
@@ -107,8 +107,8 @@ class PairFolds(HeldOut):
         self._error = auc.held_out_error(n_must, n_cannot)
         self.too_few = (
             "Cannot test against chance: only "
-            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, too "
-            "few for a test that does not fit the method again."
+            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample. That is too few "
+            "for a permutation test without refitting the method."
         )
 
     def _fold(
@@ -124,24 +124,24 @@ class PairFolds(HeldOut):
         return Fold(WeightedLinks(*train.rows(same), train._weights), tested, counts)
 
     def _pairs(self, links: WeightedLinks) -> Pairs:
-        # Only rows that are named, since every fit looks them up.
+        # Only samples that are named, since every fit looks them up.
         named = np.unique(np.concatenate([kind.ravel() for kind in links[:2]]))
         must, cannot = (np.searchsorted(named, kind) for kind in links[:2])
         parts = tuple(named.tolist()), must, cannot, len(self._rows)
         return Pairs._from_codes(*parts, (None, None), (), links.weights)
 
     def fit(self, selector: Any, fold: Fold) -> Any:
-        """Fit to all samples and the pairs that are left."""
+        """Fit the selector to all samples and the training pairs of a fold."""
         given = Given(pairs=self._pairs(fold.train), groups=self.groups)
         return selector.fit(self._X, **arguments_of(given, selector))
 
     def value(self, features: IntArray, fold: Fold) -> float:
-        """Compare the distances of held-out must-links and cannot-links."""
+        """Return the AUC of the held-out pairs of a fold."""
         together, apart = self._distances(features, fold)
         return auc.auc_of_distances(together, apart).auc
 
     def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
-        """Return how often each must-link is closer, and each cannot-link farther apart."""
+        """Return each must-link's share of farther cannot-links, and the reverse."""
         together, apart = self._distances(features, fold)
         wins = np.sign(apart - together[:, None]) / 2 + 0.5
         return wins.mean(axis=1), wins.mean(axis=0)
@@ -151,11 +151,11 @@ class PairFolds(HeldOut):
         return must, cannot
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
-        """Compare the distances of held-out pairs, which grow with every feature."""
+        """Return the AUC of the held-out pairs at each number of features."""
         return auc.auc_over_counts(self._X, fold.test, order, counts)
 
     def moved(self, to: IntArray) -> Self:
-        """Let the pairs name other rows."""
+        """Permute the samples under the pairs and folds."""
 
         def there(links: Any) -> Any:
             return links._replace(must=to[links.must], cannot=to[links.cannot])
@@ -165,16 +165,16 @@ class PairFolds(HeldOut):
         )
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the rows that held-out pairs name, in one fold or in any."""
+        """Return the samples that held-out pairs name, in one fold or in any."""
         folds = self.folds if fold is None else [fold]
         return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
 
     def count_ways(self, ways: Arrangements) -> float:
-        """Return how many different ways there are to place what is known."""
+        """Return the number of distinct ways to assign samples to the held-out pairs."""
         return ways.count(self.named())
 
     def is_inside(self, ways: Arrangements) -> bool:
-        """Tell whether every held-out pair lies inside a group that moves as a whole."""
+        """Return whether every held-out pair lies within a group that is permuted as a whole."""
         group = ways.group
         kinds = 2 if self.contrast == "cannot-links" else 1
         links = np.concatenate([one for fold in self.folds for one in fold.test[:kinds]])
@@ -183,7 +183,7 @@ class PairFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Let the held-out pairs name each other's rows."""
+        """Return the AUC of a fold, observed and with permuted held-out samples."""
         rows = ways.rows
         samples = values_of(self._X, rows, features)
         apart = cdist(samples, samples, "sqeuclidean")
@@ -197,30 +197,30 @@ class PairFolds(HeldOut):
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:
-        """Count the ways in which links that share no sample can be must- or cannot-links."""
+        """Return the logarithm of the number of ways to label independent pairs must or cannot."""
         return log_ways(np.array(fold.independent))
 
     def standard_error(self, value: float) -> float:
-        """Return that of as many links as share no sample, whatever the value."""
+        """Return the standard error for the number of independent pairs, whatever the value."""
         return self._error
 
 
 def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
-    """Keep the adaptive pairs that share no sample, or what follows from it, with the others."""
+    """Keep the adaptive pairs that share no sample with the others, not even through links."""
     units = read_units(pairs, groups)
     tested = units.keep(*(~kind for kind in pairs._adaptive)).named
     must, cannot = ~tested[units.must], np.asarray(~tested[units.cannot].any(axis=1))
     if not must.any() or (len(cannot) and not cannot.any()):
         raise GuidedValueError(
-            "Cannot validate: too few of the other answers are about samples that have no part in "
-            "the randomly drawn questions.",
+            "Cannot validate: too few of the other pairs share no sample with the randomly drawn "
+            "pairs.",
             "Answer more questions.",
         )
     return some_listed(pairs, must, cannot, pairs.n_samples)
 
 
 def _between_units(test: Pairs, groups: Groups | None) -> IntArray:
-    """List the pairs of samples that held-out must-links name, but do not join."""
+    """List all pairs of samples in held-out must-links that neither links nor groups connect."""
     ids = np.array(test.ids, dtype=np.intp)
     place: dict[Hashable, int] = {int(row): place for place, row in enumerate(ids)}
     must, _ = test.rows(place)

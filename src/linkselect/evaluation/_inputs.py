@@ -1,4 +1,4 @@
-"""What the measures are given: samples, pairs in the order of their rows, and selectors."""
+"""Check and prepare the inputs of evaluation functions: samples, pairs and selectors."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import Any
@@ -22,25 +22,25 @@ from linkselect.pairs._consequences import with_fewer_labels
 from linkselect.pairs._labels import is_missing, label_array
 from linkselect.selectors._method import describe
 
-# Wraps a list of steps, to show progress.
+# Wraps a list of steps, for example in a progress bar.
 Track = Callable[[Iterable[Any]], Iterable[Any]]
 
 
 def check_matrix(
     X: Any, who: str = "This measure", *, finite: bool = True, spread: bool = True
 ) -> Matrix:
-    """Check samples as the selectors do; return them as an array or in CSR.
+    """Check samples as selectors do, and return them as an array or in CSR format.
 
     Parameters
     ----------
     X : array, sparse matrix or frame
         The samples.
     who : str
-        What needs them in memory, for an error.
+        What requires X in memory, for the error message.
     finite : bool, default=True
-        Whether missing values are refused.
+        Whether missing values raise an error.
     spread : bool, default=True
-        Whether features are refused that vary so little that their squares underflow.
+        Whether features of such small variance that squares underflow raise an error.
     """
     refuse_stored(who, X)
     found = check_array(
@@ -58,33 +58,33 @@ def check_matrix(
 
 
 def as_matrix(samples: Any) -> Matrix:
-    """Return samples as an array or in CSR, also what a transformer made of them."""
+    """Return samples, or the output of a transformer, as an array or in CSR format."""
     return as_samples(samples).rows_first
 
 
 def values_of(samples: Matrix, rows: IntArray, features: IntArray) -> FloatArray:
-    """Copy some features of some rows as float64; differences of narrow integers overflow."""
+    """Copy some features of some samples as float64, since small integer types would overflow."""
     return as_samples(samples).cells(rows, features)
 
 
 def check_selector(selector: Any) -> None:
-    """Refuse what is not an instance of a selector, such as its class or its name."""
+    """Raise an error unless `selector` is an instance of a selector; a class or name is not one."""
     if isinstance(selector, type) or not (
         hasattr(selector, "fit") and hasattr(selector, "get_params")
     ):
         raise GuidedTypeError(
             f"{selector!r} is not a selector.",
-            "Pass one that is not fitted yet, such as ConstraintScore().",
+            "Pass an unfitted instance, such as ConstraintScore().",
             "selector",
         )
 
 
 def check_cv(cv: Any) -> None:
-    """Refuse splits of anything but pairs."""
+    """Raise an error unless `cv` is None or a splitter of pairs."""
     if cv is not None and not isinstance(cv, PairKFold):
         raise GuidedTypeError(
-            f"cv={cv!r}, but it says how pairs are held out.",
-            "Pass a PairKFold, such as PairKFold(5, random_state=0).",
+            f"cv={cv!r}, but it must be a PairKFold, which holds out pairs.",
+            "Pass a splitter such as PairKFold(5, random_state=0).",
             "cv",
         )
 
@@ -94,17 +94,17 @@ def order_of(fitted: Any) -> IntArray:
     if not hasattr(fitted, "order_"):
         name = type(fitted).__name__
         raise GuidedValueError(
-            f"{name} has no order_ after fitting, so which features are best is not known.",
-            f"Put it into a selector that ranks, such as StableSelector({name}()).",
+            f"{name} does not rank features: it has no order_ after fitting.",
+            f"Wrap it in a selector that ranks them, such as StableSelector({name}()).",
             "selector",
         )
     return np.asarray(fitted.order_)
 
 
 def reproducible(selector: Any, seed: int = 0) -> Any:
-    """Copy a selector with a seed wherever `random_state` is None, also inside it.
+    """Clone a selector and set a seed wherever `random_state` is None, also in nested selectors.
 
-    Otherwise two fits would also differ by their draws, and not only by their input.
+    Otherwise, two fits to different data would also differ by their random choices.
     """
     return seeded(selector, np.random.RandomState(seed), only_unset=True)
 
@@ -112,7 +112,7 @@ def reproducible(selector: Any, seed: int = 0) -> Any:
 def read_given(
     selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any, *, listed: bool = True
 ) -> Given:
-    """Read labels and pairs as `fit` would; pairs `listed` in the order of their rows, or as is."""
+    """Read labels and pairs as `fit` does; if `listed`, sort the pairs by row."""
     n_samples = _num_samples(X)
     if y is not None:
         check_consistent_length(X, y)
@@ -128,7 +128,7 @@ def read_given(
 def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
-    """Return the pairs among the samples, and the row of each id."""
+    """Return the pairs whose samples are both in X, and the row of each ID."""
     refuse_stored("This measure", X)
     return _present(pairs, _num_samples(X), Given.read(X, sample_ids=sample_ids))
 
@@ -139,21 +139,22 @@ def _present(pairs: Pairs, n_samples: int, given: Given) -> tuple[Pairs, Mapping
 
 
 def check_both_kinds(pairs: Pairs) -> None:
-    """Refuse pairs without a must-link or without a cannot-link."""
+    """Raise an error unless there are both must-links and cannot-links."""
     for count, kind in ((pairs.n_must, "must-link"), (pairs.n_cannot, "cannot-link")):
         if not count:
             raise GuidedValueError(
-                f"There is no {kind} among the samples, and the measure compares the two kinds.",
-                "Add one, better several; in a fold, give more pairs or use fewer, larger folds.",
+                f"There are no {kind}s among the samples, but this measure compares must-links "
+                "with cannot-links.",
+                "Add several. In cross-validation, fewer and larger folds also help.",
             )
 
 
 def _ordered_pairs(
     pairs: Pairs, n_samples: int, given: Given
 ) -> tuple[Pairs, tuple[Hashable, ...]]:
-    """Return the pairs among the samples in the order of their rows, and the id of each row.
+    """Return the pairs among the samples, sorted by row, and the ID of each row.
 
-    What is measured does not depend on the order in which pairs are listed, or their ends named.
+    Sorting makes the results independent of the order of the pairs and of their two samples.
     """
     held, row_of = _present(pairs, n_samples, given)
     held, ids = with_fewer_labels(held, MOST_LABELS), tuple(row_of)
@@ -163,25 +164,25 @@ def _ordered_pairs(
 def in_order_of_rows(
     pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs among the samples by row number, in an order that carries no information.
+    """Return the pairs among the samples by row number, in an order without information.
 
-    Contradicted cannot-links are left out if that is what every selector that sees pairs does.
+    Contradicted cannot-links are dropped if every selector that uses pairs drops them.
 
     Parameters
     ----------
     pairs : Pairs
-        By the ids of the samples, or by row number.
+        Pairs of sample IDs or row numbers.
     n_samples : int
-        How many rows there are.
+        The number of samples.
     given : Given, optional
-        Has the ids of the rows. Default: row numbers.
+        Contains the IDs of the samples. Default: row numbers.
     selectors : iterable of selectors
-        Those that will be fitted on the pairs.
+        The selectors that will be fitted to the pairs.
     """
     held, ids = _ordered_pairs(pairs, n_samples, given or Given())
     if held.n_conflicts:
         ways = {way for one in selectors for way in _ways_with_conflicts(one)}
-        if not ways or "raise" in ways:  # raised here, where samples still have their ids
+        if not ways or "raise" in ways:  # raised here, where samples still have their IDs
             raise PairConflictError(describe_conflicts(held), LEAVE_CONFLICTS_OUT)
         held = held.without_conflicts()
     row_of = {sample: row for row, sample in enumerate(ids)}
@@ -189,7 +190,7 @@ def in_order_of_rows(
 
 
 def _ways_with_conflicts(selector: Any) -> list[str]:
-    """List what a selector does about conflicts, or those inside it that look at pairs."""
+    """List the `on_conflict` settings of a selector, or of those in it that use pairs."""
     if describe(selector).sees != "pairs":
         return []
     members = getattr(selector, "estimators", None)
@@ -206,14 +207,14 @@ def _ways_with_conflicts(selector: Any) -> list[str]:
 def check_comparison(
     selectors: Mapping[str, Any], has_labels: bool, pairs: Any, cv: PairKFold | None
 ) -> None:
-    """Refuse what does not rank, and a comparison with nothing to measure on.
+    """Raise an error for invalid selectors, or if there is nothing to compare them on.
 
     Parameters
     ----------
     selectors : dict of str to selector
         The methods by name.
     has_labels : bool
-        Whether there are labels; methods that need them are refused if not.
+        Whether there are labels. Without labels, methods that need them raise an error.
     pairs : Pairs or None
         The pairs.
     cv : PairKFold or None
@@ -221,23 +222,23 @@ def check_comparison(
     """
     if not isinstance(selectors, Mapping):
         raise GuidedTypeError(
-            f"The methods to compare have names, but a {type(selectors).__name__} has none.",
-            'Write {"fisher": FisherScore(), "laplacian": LaplacianScore()}.',
+            f"selectors is a {type(selectors).__name__}, but it must be a dict of methods by name.",
+            'Pass a dict such as {"fisher": FisherScore(), "laplacian": LaplacianScore()}.',
             "selectors",
         )
     if not selectors:
-        raise GuidedValueError("There is no method to compare.", "Name one or more.")
+        raise GuidedValueError("There is no method to compare.", "Pass at least one.")
     for name, one in selectors.items():
         if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "get_support")):
             raise GuidedTypeError(
-                f"The method {name!r} is {one!r}, which is not a selector: it has no fit and "
-                "get_support.",
-                "Pass an object such as FisherScore() or SelectKBest().",
+                f"The method {name!r} is {one!r}, which is not a selector: it needs the methods "
+                "fit and get_support.",
+                "Pass an instance such as FisherScore() or SelectKBest().",
             )
     if RANDOM in selectors:
         raise GuidedValueError(
-            f"A method is called {RANDOM!r}, but that is what features in random order are called "
-            "in the result.",
+            f"A method is named {RANDOM!r}, but the result uses this name for features in random "
+            "order.",
             "Choose another name.",
         )
     check_cv(cv)
@@ -246,26 +247,26 @@ def check_comparison(
     if pairs is None:
         raise GuidedValueError(
             "Methods are compared on labels or on held-out pairs, but there are neither.",
-            "Pass y, or pairs=.",
+            "Pass y or pairs.",
         )
     lacking = [name for name, one in selectors.items() if "labels" in describe(one).needs]
     if lacking:
         need = "needs" if len(lacking) == 1 else "need"
         raise GuidedValueError(
             f"{', '.join(lacking)} {need} labels, but there are only pairs.",
-            "Leave out what needs labels, or pass y.",
+            "Remove methods that need labels, or pass y.",
         )
 
 
 def check_classes(codes: IntArray, y: Any) -> None:
-    """Refuse labels that cannot be split into training and test rows of every class.
+    """Raise an error unless the labels can be split with every class on both sides.
 
     Parameters
     ----------
     codes : array of int
-        Classes from 0; -1 for unlabelled rows.
+        The class code of each sample, from 0; -1 if unlabelled.
     y : array-like
-        The labels as they were passed; -1 among them may have been meant as a class.
+        The labels as passed by the user, who may have meant -1 as a class.
     """
     sizes = np.bincount(codes[codes >= 0])
     if len(sizes) >= 2 and sizes.min() >= 2:
@@ -275,6 +276,6 @@ def check_classes(codes: IntArray, y: Any) -> None:
     smallest = sizes.min() if len(sizes) else 0
     raise GuidedValueError(
         f"y has {many(len(sizes), 'class')}, the smallest with {many(smallest, 'sample')}; "
-        "a comparison needs two classes or more, each with two samples or more.",
+        "a comparison needs at least two classes with at least two samples each.",
         "-1 means unlabelled here; if it is a class, pass y.astype(str)." if has_minus_one else "",
     )

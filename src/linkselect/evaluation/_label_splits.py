@@ -1,4 +1,4 @@
-"""Splits of the labelled rows into training and test rows."""
+"""Split the labelled samples into training and test samples."""
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -12,7 +12,7 @@ from linkselect._messages import GuidedValueError, many
 
 Split = tuple[IntArray, IntArray]
 
-# How often a split is drawn again because a class is missing on one side.
+# How often to draw a split again if a class is missing on one side.
 TRIALS = 200
 
 
@@ -24,20 +24,22 @@ def split_rows(
     groups: IntArray | None,
     names: NDArray[np.object_],
 ) -> Iterator[Split]:
-    """Split the labelled rows into training and test rows, classes in proportion.
+    """Yield random splits of the labelled samples, stratified by class.
 
     Parameters
     ----------
     codes : array of int of shape (n_samples,)
-        The class of each row; -1 for unlabelled rows.
-    n_splits, test_size : int, float
-        How many splits, and the share of test rows, or of test groups.
+        The class code of each sample; -1 if unlabelled.
+    n_splits : int
+        The number of splits.
+    test_size : float
+        The fraction of test samples, or of test groups.
     random_state : int
         Determines the splits.
     groups : array of int of shape (n_samples,) or None
-        The group of each row, which is never split.
+        The group of each sample. Groups are never split.
     names : array of shape (n_classes,)
-        The label of each class, for errors.
+        The label of each class, for error messages.
     """
     labelled = np.flatnonzero(codes >= 0)
     known = codes[labelled]
@@ -59,18 +61,19 @@ def _split_groups(
     random_state: int,
     names: NDArray[np.object_],
 ) -> list[Split]:
-    """Draw test groups at random from those of each class; every class is on both sides.
+    """Draw test groups at random from those of each class, with every class on both sides.
 
-    A group counts to its most frequent class.
+    A group belongs to its most frequent class.
     """
     counts = np.zeros((group.max() + 1, codes.max() + 1), dtype=np.intp)
     np.add.at(counts, (group, codes), 1)
     n_holding = np.count_nonzero(counts, axis=0)
     if n_holding.min() < 2:
         raise GuidedValueError(
-            f"All labelled rows of class {str(names[n_holding.argmin()])!r} are in one group. A "
-            "comparison needs training and test rows of every class, and a group is never split.",
-            "Label rows of a second group, or leave the class out.",
+            f"All labelled samples of class {str(names[n_holding.argmin()])!r} are in one group. A "
+            "comparison needs training and test samples of every class, and groups are never "
+            "split.",
+            "Label samples of a second group, or remove the class.",
             "groups",
         )
     kind = counts.argmax(axis=1)
@@ -93,9 +96,9 @@ def _split_groups(
     if len(found) == n_splits:
         return found
     raise GuidedValueError(
-        f"{many(len(kind), 'group')} of labelled rows could not be divided into training and test "
-        f"rows with all {len(n_holding)} classes on both sides, in {many(TRIALS, 'draw')} for each "
-        "split.",
-        "Choose a test_size closer to 0.5, label rows of more groups, or leave rare classes out.",
+        f"{many(len(kind), 'group')} of labelled samples could not be split such that all "
+        f"{len(n_holding)} classes have training and test samples. {TRIALS} random draws were "
+        "tried for each split.",
+        "Choose a test_size closer to 0.5, label samples of more groups, or remove rare classes.",
         "groups",
     )

@@ -1,4 +1,4 @@
-"""Rank on a part of what is known, and measure the best features on the rest, run by run."""
+"""Rank features on training data and evaluate the best ones on test data, run by run."""
 
 import time
 import warnings
@@ -20,12 +20,12 @@ from linkselect.pairs import Pairs
 from linkselect.selectors._method import describe
 from linkselect.selectors._wrapper import arguments_of
 
-# How many random orders of the features are averaged in each run.
+# Number of random feature orders whose measure is averaged in each run.
 RANDOM_ORDERS = 5
 
 
 class Runs:
-    """What each run ranks by, and how a ranking is measured on what the run holds out.
+    """Splits or folds: what selectors are fitted to, and how a ranking is evaluated.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Runs:
     counts : array of int
         The numbers of features.
     runs : sequence of tuples
-        What trains and what is held out: rows, or pairs.
+        The training part and the held-out part of each run: samples or pairs.
     """
 
     X: Matrix
@@ -42,51 +42,51 @@ class Runs:
     runs: Sequence[tuple[Any, Any]]
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Return the samples and the other arguments to fit a selector in a run; -1 for all."""
+        """Return the samples and arguments to fit a selector in a run; run -1 is the full data."""
         raise NotImplementedError
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Measure the first features of an order on what a run holds out, for each count."""
+        """Evaluate the first features of an order on the held-out part, for each count."""
         raise NotImplementedError
 
     def is_refitted(self, selector: Any) -> bool:
-        """Tell whether what a selector looks at differs between runs."""
+        """Return whether a selector is fitted to different data in each run."""
         return True
 
     def rank(self, selector: Any, run: int) -> tuple[IntArray, float]:
-        """Fit a selector; return the order of the features and the time."""
+        """Fit a selector; return the order of the features and the seconds of the fit."""
         samples, given = self.given(selector, run)
         start = time.perf_counter()
         selector.fit(samples, **given)
         return order_of(selector), time.perf_counter() - start
 
     def with_all_features(self, run: int) -> float:
-        """Measure all features."""
+        """Return the measure in all features."""
         n_all = self.X.shape[1]
         return float(self.measure(run, np.arange(n_all), np.array([n_all]))[0])
 
     def by_chance(self, run: int, random: np.random.Generator) -> FloatArray:
-        """Measure features in random order, the mean of several orders."""
+        """Return the mean measure of features in random order, for each count."""
         orders = [random.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
         return np.mean([self.measure(run, order, self.counts) for order in orders], axis=0)
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """What was measured of every method.
+    """Rankings and measures of every method.
 
     Parameters
     ----------
     orders : dict of str to array of int
-        The features, best first, of each method fitted on everything.
+        The features ranked by each method on the full data, best first.
     run_orders : dict of str to list of arrays
-        The same for each method fitted in each run.
+        The features ranked by each method in each run.
     seconds : dict of str to float
         The median time of a fit in a run.
     curves : dict of str to Curve
         The measure of each method, and of features in random order.
     all_features : tuple of float
-        The measure with all features, in each run.
+        The measure in all features, for each run.
     """
 
     orders: dict[str, IntArray]
@@ -103,14 +103,14 @@ def measure_runs(
     track: Track,
     known: Mapping[str, IntArray] | None = None,
 ) -> Measurements:
-    """Rank with every selector on everything and in every run, and measure the rankings.
+    """Fit every selector to the full data and in every run, and evaluate the rankings.
 
-    A selector to which all runs look the same is fitted once.
+    A selector that uses the same data in all runs is fitted once.
 
     Parameters
     ----------
     task : Runs
-        What to rank by and to measure on.
+        The splits or folds.
     selectors : dict of str to selector
         The methods by name.
     random : Generator
@@ -118,7 +118,7 @@ def measure_runs(
     track : callable
         Wraps the list of steps (method, run).
     known : dict of str to array of int, optional
-        Rankings on everything that need no fit any more.
+        Rankings on the full data that are already available.
     """
     orders = {name: known[name] for name in selectors if known and name in known}
     fits: dict[str, list[tuple[IntArray, float]]] = {name: [] for name in selectors}
@@ -128,13 +128,13 @@ def measure_runs(
     steps += [(name, run) for run in runs for name in refitted]
     for name, run in track(steps):
         if run < 0:
-            # Not timed if others follow: the very first fit loads and compiles what all use.
+            # Not timed unless it is the only fit: the first fit also loads and compiles code.
             orders[name], seconds = task.rank(selectors[name], run)
             if name not in refitted:
                 fits[name] = [(orders[name], seconds)] * len(runs)
             continue
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on everything has warned already
+            warnings.simplefilter("ignore")  # the fit to the full data has already warned
             fits[name].append(task.rank(selectors[name], run))
     run_orders = {name: [order for order, _ in done] for name, done in fits.items()}
     values = {
@@ -153,7 +153,7 @@ def measure_runs(
 
 @dataclass(frozen=True)
 class LabelRuns(Runs):
-    """Splits of the labelled rows: a classifier learns from training rows, and names test rows."""
+    """Splits of the labelled samples: train a classifier, and measure its test accuracy."""
 
     X: Matrix
     counts: IntArray
@@ -168,21 +168,21 @@ class LabelRuns(Runs):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many rows, or groups, train and how many are test rows, on average over splits."""
+        """The mean numbers of training and test samples, or groups, over the splits."""
         unit = np.arange(len(self.codes)) if self.groups is None else self.groups
         counts = [[len(np.unique(unit[side])) for side in sides] for sides in self.runs]
         n_train, n_test = np.mean(counts, axis=0).tolist()
         return round(n_train), round(n_test)
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Take training rows, unlabelled ones of no test group, and the pairs among them."""
+        """Return training samples, unlabelled samples and pairs; leave out test groups."""
         rows = np.arange(len(self.codes))
         if run >= 0:
             train, test = self.runs[run]
             rows = np.union1d(train, np.flatnonzero(self.codes < 0))
-            if self.groups is not None:  # unlabelled rows of a test group are left out, too
+            if self.groups is not None:  # unlabelled samples of test groups are left out as well
                 rows = rows[~np.isin(self.groups[rows], self.groups[test])]
-        # Selectors of other libraries would take -1 for a class, whatever their tags say.
+        # Selectors of other libraries would treat -1 as a class, whatever their tags.
         if get_tags(selector).target_tags.required or describe(selector).sees == "labels":
             rows = rows[self.codes[rows] >= 0]
         samples = self.X[rows]
@@ -196,14 +196,14 @@ class LabelRuns(Runs):
         return samples, arguments_of(given, selector)
 
     def _pairs_among(self, rows: IntArray, ids: Sequence[Hashable]) -> Pairs:
-        """Return the pairs among some rows, with what their labels imply if both count."""
+        """Return the pairs among some samples; with `together`, also those that labels imply."""
         assert self.pairs is not None
         present = self.pairs.restrict(ids)
         codes = self.codes[rows]
         return present | Pairs.from_labels(codes, sample_ids=ids) if self.together else present
 
     def supervision_text(self, selector: Any) -> str:
-        """Say how many labels or pairs a selector uses if it is fitted on all rows."""
+        """Describe the labels or pairs that a selector uses when it is fitted to all samples."""
         sees = describe(selector).sees
         n_labelled = int((self.codes >= 0).sum())
         if sees == "pairs" and self.pairs is not None:
@@ -216,7 +216,7 @@ class LabelRuns(Runs):
         return f"the labels of {many(n_labelled, 'sample')}"
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Measure the accuracy on test rows with the first features, for each count."""
+        """Return the test accuracy in the first features of an order, for each count."""
         features = order[: counts[-1]]
         a, b = (self.X[rows][:, features] for rows in self.runs[run])
         if self.prepare is not None:

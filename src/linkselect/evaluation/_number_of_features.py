@@ -1,4 +1,4 @@
-"""How many features to keep, with a reason."""
+"""Choose the number of features to keep, and state the reason."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
@@ -21,36 +21,36 @@ from linkselect.selectors._method import describe
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
-# All numbers below were chosen on 12 data sets and looked at on 6 others afterwards; see
+# All values below were chosen on 12 data sets and confirmed on 6 others; see
 # benchmarks/number_of_features.py and docs/number_of_features.md.
 FEWEST, MOST = 5, STEPS[-1]
 TOLERANCE = 0.01
-# Added to it: in floating point 0.95 - 0.94 is a little more than 0.01.
+# Added to the tolerance, because in floating point 0.95 - 0.94 is slightly more than 0.01.
 ROUNDING = 1e-9
 REPEATS = 3
-# From pairs, or from nothing, no choice among numbers was better than a fixed one.
+# With pairs or without supervision, no rule was better than a fixed number.
 MOST_WITHOUT_LABELS = 300
 
 
 @dataclass(frozen=True)
 class NumberOfFeatures:
-    """How many features to keep, and why.
+    """The number of features to keep, and the reason.
 
     Attributes
     ----------
     n_features : int
-        How many.
+        The number of features.
     rule : {"given", "own optimum", "held-out accuracy", "half, at most 300"}
-        How the number was found.
+        The rule that determined the number.
     reason : str
-        The same in a sentence.
+        An explanation in one or two sentences.
     measure : {"1-NN accuracy", "pair AUC"} or None
-        What the curve measures.
+        The measure in `curve`.
     curve : Curve or None
-        How well the best features do on held-out labels or pairs, over their number; one row
-        for each fold. None if nothing was held out.
+        The measure on held-out labels or pairs over the number of features, with one row for each
+        fold. None if nothing was held out.
     rankings : FoldRankings or None
-        The rankings of the folds, for `validate`.
+        The rankings of the folds. Pass them to `validate` to avoid refitting.
     """
 
     n_features: int
@@ -62,9 +62,9 @@ class NumberOfFeatures:
 
 
 def largest_number(n_features: int) -> int:
-    """Return the largest number of features that `choose_number` may choose.
+    """Return the largest number of features that `choose_number` considers.
 
-    A method that searches needs to take no more steps than that.
+    A method that searches step by step needs no more steps than that.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def largest_number(n_features: int) -> int:
 
 
 def number_without_labels(n_features: int) -> int:
-    """Return the number that is kept without labels: half of the features, at most 300."""
+    """Return the number kept without labels: half of the features, at most 300."""
     return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
 
 
@@ -92,55 +92,57 @@ def choose_number(
 ) -> NumberOfFeatures:
     """Choose how many features to keep.
 
-    The first of three rules that applies:
+    The number is determined by the first of three rules that applies:
 
-    1. The method has an optimum of its own, and it is sane: at least 2 features, not all of them,
-       and at most 500. Of a path of accuracies it is the smallest number within a point, or within
-       one sample, of the best. The number of `LinkSelector` counts in any case.
-    2. There are labels of at least 30 samples. The features are ranked on folds, and 1-NN is
-       measured on what each fold holds out, with 5, 7, 10, 15, 20, 30, ... features up to half of
-       them, at most 500. The smallest number within one point of the best accuracy is chosen. The
-       folds are dealt three times if the method is fast.
-    3. From pairs, from few labels or from nothing no such choice was better than a fixed number.
-       It is half of the features, at most 300.
+    1. The optimum of the method's own criterion, if it selects at least 2 features, at most 500 and
+       not all. If the criterion is an accuracy, the rule takes the smallest number of features
+       whose accuracy is within one percentage point, or within one sample, of the best. The number
+       chosen by `LinkSelector` is always used.
+    2. Cross-validation, if at least 30 samples are labelled. The features are ranked on the
+       training part of each fold, and the accuracy of 1-NN is measured on the held-out part with
+       5, 7, 10, 15, 20, 30, ... features, up to half of them and at most 500. The rule takes the
+       smallest number within one percentage point of the best accuracy. For fast methods, the
+       folds are repeated three times.
+    3. Half of the features, at most 300, in all other cases. With pairs, with few labels or
+       without supervision, no rule was better than this fixed number.
 
-    Rules 2 and 3 keep no feature that shares the worst score with others, as most features do in
-    sparse methods. In a fold with fewer other features, accuracies end at these: with more it is
-    that of all of them.
+    Rules 2 and 3 drop features that share the worst score with others, as most features do in
+    sparse methods. A fold with fewer other features than a given number uses all of them.
 
     Parameters
     ----------
     selector : fitted selector
-        Fitted on all of X.
+        A selector that was fitted to all of X.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
-        Labels of all or some samples. They do not count if there are pairs, unless the selector
-        looks at labels only, or these are `pairs | Pairs.from_labels(y)`.
+        Labels of all or some samples. If pairs are given, labels are ignored, unless the selector
+        uses labels only or the pairs are `pairs | Pairs.from_labels(y)`.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient, which is held out as a whole.
+        The group of each sample, such as the patient. Groups are held out as a whole.
     random_state : int, default=0
         Determines the folds.
     track : callable, default=iter
-        Wraps the list of steps, to show progress.
+        Wraps the list of steps, for example in a progress bar.
 
     Returns
     -------
     NumberOfFeatures
+        The number of features, the rule and the reason.
 
     See Also
     --------
-    validate : How far to trust the ranking.
+    validate : Estimate how reliable the ranking is.
 
     Notes
     -----
-    The accuracy at the chosen number is too good: it was chosen for that. So each fold chooses the
-    number anew from the rows that it does not hold out, and `rankings.mean` is the accuracy with
-    these numbers, which the reason and `validate` report.
+    The accuracy at the chosen number is optimistic, because the number was chosen to maximise it.
+    Nested cross-validation corrects for this: each fold chooses its own number on its training
+    part. `rankings.mean` is the accuracy with these numbers, which `reason` and `validate` report.
 
     Examples
     --------
@@ -165,16 +167,19 @@ def choose_number(
     found = _without_worthless(selector, _without_own(ranker, selector, n_labelled, track))
     if number is None:
         return found
-    doubt = f" The method's own optimum, {number:,} of {n_features:,}, tells too little."
+    doubt = (
+        f" The method's own optimum, {number:,} of {n_features:,} features, is not used: it is "
+        f"outside the range from 2 to {min(n_features - 1, MOST):,}."
+    )
     return replace(found, reason=found.reason + doubt)
 
 
 def stated_number(selector: Any) -> NumberOfFeatures | None:
-    """Return the number that a method's own rule keeps, however small; None without such a rule."""
+    """Return the number chosen by a method's own rule, however small; None without such a rule."""
     is_stated = getattr(selector, "_keeps_own_number", False)
     if not is_stated or selector.n_features_to_select != "auto":
         return None
-    if np.isnan(selector.scores_).all():  # no feature varies, so that none explains anything
+    if np.isnan(selector.scores_).all():  # all features are constant and explain nothing
         return None
     reason = f"{selector.own_number[0].upper()}{selector.own_number[1:]}."
     return NumberOfFeatures(int(selector.n_features_), "own optimum", reason)
@@ -183,18 +188,21 @@ def stated_number(selector: Any) -> NumberOfFeatures | None:
 def _without_own(
     ranker: FoldRanker, selector: Any, n_labelled: int, track: Track
 ) -> NumberOfFeatures:
-    """Choose by held-out accuracy, or else take half of the features, at most 300."""
+    """Choose by held-out accuracy if possible; otherwise return half of the features."""
     n_features = ranker.X.shape[1]
     if ranker.kind is None:
-        return _plain(n_features, "without labels no number can be shown to be better")
+        return _plain(n_features, "without labels, no number is demonstrably better")
     if ranker.kind == "labels" and n_labelled < FEWEST_LABELLED:
-        return _plain(n_features, f"{many(n_labelled, 'label')} are too few to choose by accuracy")
+        found = many(n_labelled, "label")
+        return _plain(
+            n_features, f"a choice by accuracy needs {FEWEST_LABELLED} labels, but y has {found}"
+        )
     rankings, reason = _rank(ranker, track)
     if ranker.kind == "labels":
         if rankings is None:
-            return _plain(n_features, f"there is no held-out accuracy, since {reason}")
+            return _plain(n_features, f"held-out accuracy is not available. {reason}")
         return _by_accuracy(rankings, len(scored_order(selector)))
-    plain = _plain(n_features, "held-out pairs do not tell how many features to keep")
+    plain = _plain(n_features, "held-out pairs cannot determine the number of features")
     if rankings is None:
         return plain
     curve = rankings.curve(_counts(n_features))
@@ -204,8 +212,8 @@ def _without_own(
 def scored_order(fitted: Any) -> IntArray:
     """Return the features, best first, without those that share the worst score with others.
 
-    Sparse methods give most features the score 0, and a curve over such features in whatever order
-    would say nothing about the score. If that leaves less than two, all are returned.
+    Sparse methods give most features the score 0, and the order of these features is arbitrary. If
+    fewer than two other features are left, all are returned.
     """
     order = order_of(fitted)
     if describe(fitted).searches or not hasattr(fitted, "scores_"):
@@ -217,21 +225,22 @@ def scored_order(fitted: Any) -> IntArray:
 
 
 def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatures:
-    """Say where the features end that a score tells apart, and keep no more than these."""
+    """Drop features that share the worst score with others, and explain this in the reason."""
     scored = scored_order(selector)
     if len(scored) == len(selector.order_) or len(scored) > found.n_features:
         return found
-    how = "More do not count" if len(scored) == found.n_features else f"Cut to {len(scored):,}"
+    is_cut = len(scored) < found.n_features
+    how = f"Limited to {len(scored):,}: all others" if is_cut else "All other features"
     worst = float(selector.scores_[selector.order_[len(scored)]])
-    why = f" {how}: all others have the score {worst:g}."
+    why = f" {how} share the worst score, {worst:g}."
     return replace(found, n_features=len(scored), reason=found.reason + why)
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
-    """Return the minimum of a criterion, or where an accuracy first comes near its maximum.
+    """Return the smallest number near the best accuracy, or the minimum of another criterion.
 
-    Near is within a point or within one sample: a path of accuracies is flat, and its largest
-    value may come late by one more hit.
+    Near means within one percentage point or one sample: accuracies hardly change with the number
+    of features, and one more correct sample may move the maximum far.
     """
     path = np.asarray(selector.path_, dtype=float)
     if not describe(selector).greater_is_better:
@@ -241,7 +250,7 @@ def _best_point(selector: Any, n_labelled: int) -> int:
 
 
 def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
-    """Return the best point of the method's own path, or what its "auto" means; and its name."""
+    """Return the number that the method itself considers best, and a description of it."""
     if describe(selector).path_has_optimum:
         return _best_point(selector, n_labelled), "the best point of the method's own path"
     if getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
@@ -252,7 +261,7 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
 def _rank(
     ranker: FoldRanker, track: Track, read: Read | None = None
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank on folds, each of which chooses a number of features, or keeps what `read` returns."""
+    """Rank features in each fold, which chooses a number of them or keeps what `read` returns."""
     copy = ranker.with_number(largest_number(ranker.X.shape[1]))
     effort = ranker.effort()
     if ranker.kind == "labels":
@@ -279,10 +288,10 @@ def rank_by_own_path(
     random_state: int = 0,
     track: Track = iter,
 ) -> FoldRankings | None:
-    """Rank on folds, each of which keeps the best point of the method's path there.
+    """Rank features in each fold, and keep the best point of the method's own path there.
 
-    For `validate`, after `choose_number` has chosen the best point of the path on all of X, with
-    the same arguments. None if nothing can be held out.
+    This is for `validate`, called with the same arguments after `choose_number` has chosen the best
+    point of the path on all of X. It returns None if nothing can be held out.
     """
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
 
@@ -293,11 +302,11 @@ def rank_by_own_path(
 
 
 def _choose_inside(selector: Any, held_out: LabelFolds, fold: Fold) -> int:
-    """Choose a number of features by what a fold leaves, as all labels would."""
+    """Choose a number of features by cross-validation within the training part of a fold."""
     n_features = held_out.n_features
     try:
         inside = held_out.inside(fold, FOLDS_INSIDE)
-    except ValueError:  # classes so small that none of them can be held out
+    except ValueError:  # all classes are too small to be held out
         return largest_number(n_features)
     rankings = rank_each(inside, selector, read=scored_order)
     most = max(map(len, rankings.orders))
@@ -309,13 +318,13 @@ def _counts(n_features: int, most: int = MOST) -> IntArray:
 
 
 def _by_accuracy(rankings: FoldRankings, n_scored: int) -> NumberOfFeatures:
-    """Choose among numbers up to that of the features that a score tells apart."""
+    """Choose a number of features by held-out accuracy, at most the number with a useful score."""
     curve = rankings.curve(_counts(rankings.n_features, n_scored))
     number = _smallest_near_best(curve)
     text = (
-        f"The smallest number, from {many(_fewest(curve), 'feature')} on, within 1 point of the "
-        f"best held-out 1-NN accuracy. Chosen anew inside each fold, such a number reached "
-        f"{rankings.mean(number):.1%}."
+        f"The smallest number of at least {many(_fewest(curve), 'feature')} within 1 percentage "
+        "point of the best held-out 1-NN accuracy. In nested cross-validation, which chooses the "
+        f"number anew in each fold, this rule reached an accuracy of {rankings.mean(number):.1%}."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 
@@ -325,8 +334,8 @@ def _fewest(curve: Curve) -> int:
 
 
 def _smallest_near_best(curve: Curve) -> int:
-    """Return the smallest number of at least five whose mean is within a point of the best."""
-    counts, mean = curve.n_features, np.round(curve.mean, 9)  # the order of sums must not decide
+    """Return the smallest number, from five on, whose mean is within a point of the best."""
+    counts, mean = curve.n_features, np.round(curve.mean, 9)  # hides differences in rounding
     allowed = counts >= _fewest(curve)
     near = allowed & (mean >= mean[allowed].max() - TOLERANCE - ROUNDING)
     return int(counts[near][0])

@@ -1,4 +1,4 @@
-"""How well distances in selected features tell must-links from cannot-links."""
+"""AUC of pairs: how well distances in selected features separate cannot-links from must-links."""
 
 from __future__ import annotations
 
@@ -33,47 +33,49 @@ from linkselect.selectors._ranking import with_equal_ties
 from linkselect.selectors._wrapper import arguments_of
 
 CHANCE = 0.5
-# Other pairs would be held out, and other features selected. On real data the selection adds up to
-# half of the variance that the held-out pairs have; docs/calibration.md has the coverage.
+# Variance inflation for the training part: with other pairs, other features would be selected. On
+# real data this adds up to half of the variance of the held-out pairs; docs/calibration.md reports
+# the coverage.
 REFITTING = 1.5
 
 
 class PairAUC(NamedTuple):
-    """How often a cannot-link is farther apart than a must-link."""
+    """The AUC of pairs: the probability that a cannot-link is farther apart than a must-link."""
 
     auc: float
-    """The share of all (must-link, cannot-link) in which it is; ties count half."""
+    """The AUC over all combinations of a must-link and a cannot-link; ties count half."""
     standard_error: float
-    """Its standard error; pairs that share samples count as fewer."""
+    """The standard error of the AUC, which accounts for pairs that share samples."""
     chance: float
-    """What unrelated features reach on average, if no two pairs share a sample."""
+    """The expected AUC in unrelated features, if no two pairs share a sample."""
 
 
 @cites("hanley1982")
 def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None) -> PairAUC:
-    """Measure how well distances between samples tell cannot-links from must-links.
+    """Measure how well distances between samples separate cannot-links from must-links.
 
-    Over all must-links and cannot-links, the share of combinations in which the two samples of the
-    cannot-link are farther apart than those of the must-link, by Euclidean distance in the given
-    columns; equal distances count half. 1 is best, 0.5 is chance.
+    The AUC is the fraction of all combinations of a must-link and a cannot-link in which the
+    samples of the cannot-link are farther apart, by Euclidean distance in the given columns. Ties
+    count half. The best value is 1, and 0.5 is chance.
 
-    On the pairs that a selector was fitted on this is too good: hold pairs out (`PairKFold`,
+    The AUC of pairs to which a selector was fitted is optimistic: use held-out pairs (`PairKFold`,
     `pair_auc_curve`). The standard error is that of Hanley & McNeil for the number of pairs that
-    share no sample, at a value shrunk towards chance, so that it is not 0 for few pairs that are
-    told apart perfectly.
+    share no sample. It is computed at an AUC shrunk towards chance, so that it is not 0 for a few
+    pairs that are separated perfectly.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-        The samples, in the features to be judged: what a selector's `transform` returns.
+        The samples, in the features to evaluate, such as the output of a selector's `transform`.
     pairs : Pairs
-        Pairs with an end that is not among the samples are left out.
+        Must-links and cannot-links. Pairs that name a sample not in X are ignored.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
 
     Returns
     -------
     PairAUC
+        The AUC, its standard error and the chance level.
 
     Examples
     --------
@@ -94,20 +96,21 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
 
 @dataclass(frozen=True)
 class PairCurve(Curve):
-    """Held-out AUC over numbers of features.
+    """AUC of held-out pairs over the number of features.
 
     Attributes
     ----------
     n_features : ndarray of int of shape (n_points,)
-        The numbers of features, ascending.
+        The numbers of features, in ascending order.
     values : ndarray of shape (n_folds, n_points)
-        The AUC of the held-out pairs in each fold, in the best features by the other pairs.
+        The AUC of the held-out pairs of each fold, in the best features on the training pairs.
     standard_error : ndarray of shape (n_points,)
-        Of the mean over folds, as in `validate`; the same for every number of features.
+        The standard error of the mean over folds, as in `validate`. It is the same for every number
+        of features.
     all_features : float
         The mean AUC in all features.
     chance : float
-        What a choice that knows nothing reaches on average.
+        The expected AUC of an uninformative selection.
     """
 
     standard_error: FloatArray
@@ -117,7 +120,7 @@ class PairCurve(Curve):
     @property
     def average(self) -> PairAUC:
         """The mean over folds and numbers of features, with its standard error."""
-        # Values at different numbers of features rest on the same pairs.
+        # Averaging over numbers of features does not reduce the error: the pairs are the same.
         return PairAUC(float(self.values.mean()), float(self.standard_error.mean()), self.chance)
 
 
@@ -131,37 +134,41 @@ def pair_auc_curve(
     sample_ids: Iterable[Hashable] | None = None,
     groups: ArrayLike | None = None,
 ) -> PairCurve:
-    """Judge a selector by pairs that it has not seen, for several numbers of features.
+    """Measure the AUC of held-out pairs at several numbers of features.
 
-    In every fold of the pairs the selector is fitted on all samples and the other pairs. Then
-    `pair_auc` of the held-out pairs is measured in its first k features, for every wanted k.
+    In every fold of the pairs, the selector is fitted to all samples and the training pairs. Then
+    `pair_auc` of the held-out pairs is computed in its first k features, for each k in
+    `n_features`.
 
-    `validate` tests whether a ranking is better than chance; this shows the estimate at several
-    numbers of features. It does not choose the number: the docs have what that would lose.
+    To test whether a ranking is better than chance, use `validate`. Do not choose the number of
+    features by this curve: in experiments, the number chosen in this way was less accurate than all
+    features.
 
     Parameters
     ----------
     selector : selector
-        With `order_` after fitting; it is cloned. Its `n_features_to_select` is set to the largest
-        number of features, if it has that parameter, and each `random_state` that is None to a
-        fixed seed. If it drops cannot-links that contradict must-links, they are left out here.
+        A selector that has `order_` after fitting. It is cloned. Its `n_features_to_select`, if it
+        has that parameter, is set to the largest number of features, and each `random_state` that
+        is None to a fixed seed. If the selector drops cannot-links that contradict must-links, they
+        are not held out either.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
         Must-links and cannot-links.
-    n_features : ascending ints, optional
-        The numbers of features. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100 or as many as
-        there are.
+    n_features : sequence of int, optional
+        The numbers of features, in ascending order. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70
+        and 100, at most all features.
     cv : PairKFold, optional
-        How pairs are held out. Default: halves, dealt four times with `random_state=0`.
+        How pairs are held out. Default: two folds, repeated four times, with `random_state=0`.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient, which is never on both sides of a fold.
+        The group of each sample, such as the patient. A group is never on both sides of a fold.
 
     Returns
     -------
     PairCurve
+        The AUC of each fold at each number of features.
     """
     inputs.check_selector(selector)
     inputs.check_cv(cv)
@@ -186,12 +193,12 @@ def pair_auc_curve(
 
 
 class PairScorer:
-    """What `pair_scorer` returns: called with an estimator and the rows of a fold.
+    """A scorer for scikit-learn's searches, as returned by `pair_scorer`.
 
     Parameters
     ----------
     pairs : Pairs
-        By the ids of the index.
+        Pairs that name samples by the index of X.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -201,40 +208,42 @@ class PairScorer:
         return f"pair_scorer({self.pairs!r})"
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Measure the AUC of the pairs among the rows of X, in what the estimator makes of them."""
+        """Return the AUC of the pairs among the samples in X, after the estimator's `transform`."""
         index = index_of(X)
         if index is None:
             raise GuidedValueError(
-                "Which rows of a fold the pairs mean cannot be told: X has no ids.",
-                "Pass a pandas frame whose index holds the ids that the pairs name.",
+                "X has no index, so the pairs cannot be matched with its samples.",
+                "Pass a pandas frame whose index contains the sample IDs that the pairs name.",
             )
         ids = tuple(index)
         check_index(self.pairs, ids)
-        # Pairs of other folds are not there by design, so nothing is said about them.
+        # Pairs of other folds are missing by design, so they cause no warning.
         return pair_auc(estimator.transform(X), self.pairs.restrict(ids), ids).auc
 
 
 def pair_scorer(pairs: Pairs) -> PairScorer:
     """Return a scorer for scikit-learn's searches: `pair_auc` after the estimator's `transform`.
 
-    Only pairs with both ends among the rows that are scored count, so the rows need ids: X must
-    be a pandas frame whose index holds the ids that the pairs name.
+    Only pairs whose samples are both in the scored fold are used. X must be a pandas frame whose
+    index contains the sample IDs that the pairs name, since a search passes on only some samples.
 
-    Use few, large folds: of pairs drawn at random, one in k^2 has both ends in a given one of k
-    folds. A fold without a must-link or without a cannot-link cannot be scored.
+    Use few, large folds: with k folds, a random pair lies in a given fold with probability 1 / k^2.
+    A fold without must-links or without cannot-links cannot be scored.
 
-    The search splits the rows: to keep those of a patient together, give it `cv=GroupKFold(3)` and
-    call `search.fit(X, groups=patient)`.
+    The search splits the samples. To keep the samples of a patient together, pass
+    `cv=GroupKFold(3)` to the search and call `search.fit(X, groups=patient)`.
 
     Parameters
     ----------
     pairs : Pairs
+        Pairs that name samples by the index of X.
         By the ids of the index.
 
     Returns
     -------
     PairScorer
-        Called with an estimator, X and y; it can be pickled, so that a search may use processes.
+        A callable with the arguments estimator, X and y. It can be pickled, as parallel searches
+        require.
 
     Examples
     --------
@@ -262,7 +271,7 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
 def total_distances(
     samples: Matrix, links: IntArray, features: IntArray | None = None
 ) -> FloatArray:
-    """Return the squared distance of every link in some or all features, a few links at a time."""
+    """Return the squared distance of every pair in some or all features, computed in blocks."""
     chosen = np.arange(samples.shape[1]) if features is None else features
     found = np.empty(len(links))
     for part in slices(len(links), max(1, BLOCK_SIZE // max(1, len(chosen)))):
@@ -274,7 +283,7 @@ def total_distances(
 def auc_over_counts(
     samples: Matrix, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
 ) -> FloatArray:
-    """Compare must-links and cannot-links in the first features of an order, for each count."""
+    """Return the AUC in the first features of an order, for each count."""
     must, cannot = links
     together, apart = np.zeros(len(must)), np.zeros(len(cannot))
     found, done = [], 0
@@ -289,28 +298,27 @@ def auc_over_counts(
 def auc_of_distances(
     together: FloatArray, apart: FloatArray, n_independent: tuple[int, int] | None = None
 ) -> PairAUC:
-    """Compare the distances of must-links with those of cannot-links.
+    """Compute the AUC from the distances of must-links and cannot-links.
 
-    The standard error is that of as many independent links of each kind as `n_independent` says;
-    default: of all.
+    The standard error is that of `n_independent` must-links and cannot-links. Default: all pairs.
     """
     m, n = len(together), len(apart)
-    # The order of the features, and their units, change the last digit of equal distances.
+    # Equal distances may differ in the last digit, depending on the order and scale of features.
     auc = share_of_wins(with_equal_ties(np.concatenate([together, apart])), m)
     return PairAUC(auc, _hanley_mcneil(auc, *(n_independent or (m, n))), CHANCE)
 
 
 def share_of_wins(distances: FloatArray, m: int) -> float:
-    """Return how often one of the distances from the m-th on is larger than one before it."""
+    """Return the AUC of the distances from index m on against those before it."""
     n = len(distances) - m
     return float((rankdata(distances)[m:].sum() - n * (n + 1) / 2) / (m * n))
 
 
 def _hanley_mcneil(auc: float, m: int, n: int) -> float:
-    # One more win and one more loss: no finite number of pairs is certain.
+    # Shrunk by one success and one failure, since no finite number of pairs gives certainty.
     shrunk = (auc * m * n + 1) / (m * n + 2)
-    # Q1 and Q2 of Hanley & McNeil (1982), of exponential distributions: how likely two cannot-links
-    # are both farther apart than one must-link, and one cannot-link than two must-links.
+    # Q1 and Q2 of Hanley & McNeil (1982) for exponential distributions: the probabilities that two
+    # cannot-links are farther apart than one must-link, and one cannot-link than two must-links.
     larger, twice = shrunk / (2 - shrunk), 2 * shrunk**2 / (1 + shrunk)
     variance = shrunk * (1 - shrunk)
     variance += (n - 1) * (larger - shrunk**2) + (m - 1) * (twice - shrunk**2)
@@ -318,10 +326,11 @@ def _hanley_mcneil(auc: float, m: int, n: int) -> float:
 
 
 def held_out_error(n_must: int, n_cannot: int) -> float:
-    """Return the standard error of a held-out AUC, by the number of independent links.
+    """Return the standard error of a held-out AUC for the numbers of independent pairs.
 
-    That of the Mann-Whitney statistic where it is largest, at 0.5, and what selecting features
-    anew adds. An error at the observed AUC would be smallest where the AUC is too large by luck.
+    It is the largest standard error of the Mann-Whitney statistic, that at an AUC of 0.5, increased
+    for the selection of features. The error at the observed AUC would be too small whenever the AUC
+    is too large by chance.
     """
     variance = (n_must + n_cannot + 1) / (12 * n_must * n_cannot)
     return float(np.sqrt(REFITTING * variance))
@@ -329,20 +338,20 @@ def held_out_error(n_must: int, n_cannot: int) -> float:
 
 @dataclass(frozen=True)
 class PairRuns(Runs):
-    """Folds of the pairs: fitted on all samples and training pairs, measured by held-out pairs.
+    """Folds of pairs: fit to all samples and training pairs, evaluate on held-out pairs.
 
     Parameters
     ----------
     X, counts, runs
-        As in `Runs`; each run is the training pairs and the held-out pairs.
+        As in `Runs`. Each run consists of training pairs and held-out pairs.
     pairs : Pairs
         All pairs, by row number.
     n_repeats : int
-        How often all pairs were dealt out.
+        The number of repeats of the folds.
     standard_error : float
-        Of the mean AUC over folds.
+        The standard error of the mean AUC over folds.
     groups : array of int or None
-        The group of each row.
+        The group of each sample.
     """
 
     X: Matrix
@@ -362,7 +371,7 @@ class PairRuns(Runs):
         cv: PairKFold,
         groups: IntArray | None = None,
     ) -> PairRuns:
-        """Deal pairs by row number out into folds that split no group."""
+        """Split pairs of row numbers into folds that split no group."""
         check_between(pairs, groups)
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         check_enough(*read_units(pairs, group_of).independent, must_only=False)
@@ -375,26 +384,26 @@ class PairRuns(Runs):
 
     @property
     def n_folds(self) -> int:
-        """How many folds hold out all pairs once."""
+        """The number of folds that together hold out all pairs once."""
         return len(self.runs) // self.n_repeats
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many pairs train and how many are held out, on average over folds."""
+        """The mean numbers of training and held-out pairs over the folds."""
         counts = [[side.n_must + side.n_cannot for side in sides] for sides in self.runs]
         n_train, n_test = np.mean(counts, axis=0).tolist()
         return max(1, round(n_train)), max(1, round(n_test))
 
     def is_refitted(self, selector: Any) -> bool:
-        """Tell whether a selector looks at pairs."""
+        """Return whether a selector uses pairs."""
         return describe(selector).sees == "pairs"
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Take all samples, and the training pairs if the selector looks at pairs."""
+        """Return all samples, and the training pairs if the selector uses pairs."""
         pairs = self.pairs if run < 0 else self.runs[run][0]
         return self.X, arguments_of(Given(pairs=pairs, groups=self.groups), selector)
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Measure the AUC of held-out pairs with the first features, for each count."""
+        """Return the AUC of the held-out pairs in the first features, for each count."""
         links = self.runs[run][1].rows({row: row for row in range(self.X.shape[0])})
         return auc_over_counts(self.X, links, order, counts)

@@ -1,4 +1,4 @@
-"""Folds of pairs in which no sample is on both sides."""
+"""Cross-validation folds of pairs in which no sample is on both sides."""
 
 from __future__ import annotations
 
@@ -17,37 +17,39 @@ from linkselect.pairs._conflicts import describe_conflicts
 from linkselect.pairs._consequences import some_listed, with_all_listed
 from linkselect.pairs._links import link_graph, must_components
 
-# The group of each sample, by its id.
+# The group of each sample, by its ID.
 Groups = Mapping[Hashable, Hashable]
 
-# With fewer links of a kind that share no sample, an interval of two standard errors would reach
-# from chance to certainty, and say nothing.
+# With fewer independent pairs of a kind, an interval of two standard errors would extend from
+# chance to 1, and tell nothing.
 LEAST_INDEPENDENT = 5
 
-# Links that labels imply are listed to be held out, and they grow with the square of these: of more
-# labels, so many at equal distances count.
+# Pairs implied by labels are listed before they are held out, and their number grows with the
+# square of the number of labels. Of more labels, this many, evenly spaced, are used.
 MOST_LABELS = 2000
 
-# How often a fold may lack a kind of pairs by the luck of the draw.
+# How many extra random splits to try if a fold lacks a kind of pairs by chance.
 TRIALS = 3
 
 LEAVE_CONFLICTS_OUT = (
-    "Correct the pairs (Pairs.conflicts() lists all), or pass pairs.without_conflicts() to leave "
-    "these cannot-links out."
+    "Correct the pairs (Pairs.conflicts() lists all conflicts), or pass pairs.without_conflicts() "
+    "to drop these cannot-links."
 )
 
 
 class Units(NamedTuple):
-    """Samples that stay together, numbered from 0, and the pairs between them.
+    """Sets of samples that stay on one side of a split, and the pairs between them.
+
+    A unit is a set of samples that are joined by must-links or by a common group.
 
     Attributes
     ----------
     n_units : int
-        How many units there are.
+        The number of units.
     must : ndarray of int of shape (n_must,)
-        The unit of every must-link.
+        The unit of each must-link, from 0.
     cannot : ndarray of int of shape (n_cannot, 2)
-        The two units of every cannot-link.
+        The two units of each cannot-link.
     """
 
     n_units: int
@@ -55,12 +57,12 @@ class Units(NamedTuple):
     cannot: IntArray
 
     def keep(self, must: BoolArray, cannot: BoolArray) -> Units:
-        """Keep some of the pairs."""
+        """Keep the selected pairs."""
         return self._replace(must=self.must[must], cannot=self.cannot[cannot])
 
     @property
     def named(self) -> BoolArray:
-        """Which units some pair names."""
+        """Whether at least one pair names each unit."""
         found = np.zeros(self.n_units, dtype=bool)
         found[self.must] = True
         found[self.cannot] = True
@@ -68,10 +70,10 @@ class Units(NamedTuple):
 
     @property
     def independent(self) -> tuple[int, int]:
-        """How many must-links, and how many cannot-links, share no unit with one another.
+        """The numbers of independent must-links and cannot-links, which share no unit.
 
-        A unit has one such must-link. Cannot-links are taken greedily, those whose ends are in
-        few others first; a cannot-link inside a unit does not count.
+        Each unit counts for one must-link at most. Cannot-links are chosen greedily, beginning with
+        those whose units occur in few others. A cannot-link inside a unit does not count.
         """
         ends = self.cannot[self.cannot[:, 0] != self.cannot[:, 1]]
         degree = np.bincount(ends.ravel(), minlength=self.n_units)
@@ -85,10 +87,10 @@ class Units(NamedTuple):
 
 
 def read_units(pairs: Pairs, groups: Groups | None = None) -> Units:
-    """Join samples that a chain of must-links, or a common group, keeps together.
+    """Group samples into units that must-links or common groups hold together.
 
-    What follows from the pairs of a unit is about that unit: if no unit is on both sides, neither
-    a sample nor anything that follows from its pairs is.
+    If no unit is on both sides of a split, no sample is, and neither is a pair that follows from
+    other pairs.
     """
     ids = pairs.ids
     must, cannot = pairs.rows({sample: row for row, sample in enumerate(ids)})
@@ -104,9 +106,9 @@ def read_units(pairs: Pairs, groups: Groups | None = None) -> Units:
 
 
 def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") -> None:
-    """Refuse pairs from which nothing can be estimated, by how many are independent.
+    """Raise an error if there are too few independent pairs to estimate anything.
 
-    Without any cannot-link, must-links are compared with random pairs.
+    Without cannot-links, must-links are compared with random pairs.
     """
     kinds = [(n_must, "must-link")] + ([] if must_only else [(n_cannot, "cannot-link")])
     for found, kind in sorted(kinds, key=lambda one: one[0]):
@@ -117,50 +119,50 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
             )
         if found < LEAST_INDEPENDENT:
             raise GuidedValueError(
-                f"Cannot validate: it takes {LEAST_INDEPENDENT} {what}{kind}s that share no "
-                "sample, not even through must-links or groups, and there "
-                f"{'is' if found == 1 else 'are'} {found}.",
+                f"Cannot validate: at least {LEAST_INDEPENDENT} independent {what}{kind}s are "
+                f"needed, but there {'is' if found == 1 else 'are'} {found}. Pairs are independent "
+                "if no sample, chain of must-links or group connects them.",
                 f"Add {kind}s between samples that no other pair names.",
             )
 
 
 def check_between(pairs: Pairs, groups: IntArray | None) -> None:
-    """Refuse pairs by row number that all lie inside groups, given the group of each row."""
+    """Raise an error if all pairs of row numbers lie inside groups."""
     if groups is None:
         return
     links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
     if (groups[links[:, 0]] == groups[links[:, 1]]).all():
         raise GuidedValueError(
-            "Cannot validate: all pairs lie inside groups, which are held out and exchanged as a "
-            "whole."
+            "Cannot validate: all pairs lie inside groups, but groups are held out and permuted as "
+            "a whole."
         )
 
 
 class PairKFold:
-    """Split pairs into folds, each held out once; the samples are not split.
+    """Cross-validation splitter of pairs; the samples are not split.
 
-    No sample is in a held-out pair and in a training pair of the same fold, nor is one that a
-    chain of must-links joins to it: features in which such a sample is an outlier would otherwise
-    predict the held-out pair without any knowledge. Samples that must-links join are dealt to one
-    fold. A pair between two folds is never held out, and trains only where it shares no sample
-    with the held-out pairs; samples are dealt so that there are few such pairs.
+    Held-out pairs and training pairs of a fold share no sample, not even through a chain of
+    must-links. Otherwise, features in which a shared sample is an outlier would predict the
+    held-out pair without being informative. Samples that must-links join are assigned to the same
+    fold. A pair between two folds is never held out, and it is used for training only if it shares
+    no sample with the held-out pairs. Samples are assigned such that there are few such pairs.
 
-    Pairs that were chosen by looking at the samples (`Pairs.adaptive`) train, but are never held
-    out.
+    Pairs that were chosen by looking at the samples (`Pairs.adaptive`) are used for training, but
+    are never held out.
 
     Parameters
     ----------
     n_splits : int, default=5
-        The number of folds, at least 2. There are fewer, with a warning, if some fold would have
-        no must-link or no cannot-link to train or to test.
+        The number of folds, at least 2. If some fold would have no must-link or no cannot-link to
+        train or to test, the number is reduced with a warning.
     n_repeats : int, default=1
-        How often all pairs are dealt out anew.
+        The number of repeats, each with another random split.
     random_state : int, RandomState instance or None, default=None
-        Determines how samples are dealt.
+        Determines the random splits.
 
     See Also
     --------
-    pair_auc_curve : Judge a selector by held-out pairs.
+    pair_auc_curve : Measure the AUC of held-out pairs at several numbers of features.
 
     Examples
     --------
@@ -191,10 +193,15 @@ class PairKFold:
         Parameters
         ----------
         pairs : Pairs
-            By id or by row number; no cannot-link may contradict the must-links, see
-            `Pairs.without_conflicts`. With must-links only, folds hold must-links only.
-        groups : mapping of id to group, optional
-            Samples of one group, such as those of a patient, stay on one side.
+            Pairs of sample IDs or row numbers. No cannot-link may contradict the must-links, see
+            `Pairs.without_conflicts`. If there are only must-links, folds contain only must-links.
+        groups : mapping of ID to group, optional
+            Samples of the same group, such as the same patient, stay on one side.
+
+        Yields
+        ------
+        train, test : Pairs
+            The training pairs and the held-out pairs of a fold.
         """
         check_is_pairs(pairs)
         if pairs.n_conflicts:
@@ -208,8 +215,8 @@ class PairKFold:
         n_folds = len(sides) // self.n_repeats
         if n_folds < self.n_splits:
             warn_user(
-                f"There are {n_folds} folds instead of {self.n_splits}: with more, some would lack "
-                "a must-link or a cannot-link that shares no sample with the others."
+                f"Using {n_folds} folds instead of {self.n_splits}: with more folds, some would "
+                "contain no independent must-link or cannot-link."
             )
         n_samples = pairs.n_samples
         for train, test in sides:
@@ -220,10 +227,10 @@ Kept = tuple[BoolArray, BoolArray]
 
 
 def check_whole(name: str, value: Any, least: int) -> None:
-    """Refuse what is not a whole number from some least one on."""
+    """Raise an error unless `value` is a whole number of at least `least`."""
     if not isinstance(value, int | np.integer) or value < least:
         raise GuidedValueError(
-            f"{name}={value!r}, but it is a whole number from {least} on.",
+            f"{name}={value!r}, but it must be a whole number of at least {least}.",
             f"Choose {least} or more.",
             name,
         )
@@ -232,7 +239,7 @@ def check_whole(name: str, value: Any, least: int) -> None:
 def _deal_often(
     units: Units, may_test: Kept, n_folds: int, n_repeats: int, rng: np.random.RandomState
 ) -> list[tuple[Kept, Kept]]:
-    """Return which pairs train and which are held out, in as many folds as can be filled."""
+    """Return masks of training and held-out pairs, for as many folds as the pairs allow."""
     for count in range(n_folds, 1, -1) if units.n_units else ():
         found: list[tuple[Kept, Kept]] = []
         for _ in range(n_repeats + TRIALS):
@@ -244,15 +251,15 @@ def _deal_often(
                 return found
     both = len(units.must) > 0 and len(units.cannot) > 0
     raise GuidedValueError(
-        f"Cannot hold pairs out: {pairs_text(len(units.must), len(units.cannot))} cannot be "
-        "divided into two sides that share no sample and have "
-        f"{'both kinds' if both else 'two groups of must-links'} each.",
+        "Cannot hold out pairs: a split needs two parts without common samples, each with "
+        f"{'must-links and cannot-links' if both else 'two independent must-links'}. Given: "
+        f"{pairs_text(len(units.must), len(units.cannot))}.",
         "Add pairs between samples that no other pair names.",
     )
 
 
 def _sides(units: Units, may_test: Kept, inside: BoolArray) -> tuple[Kept, Kept]:
-    """Hold out the pairs inside a fold; train on those that share no unit with them."""
+    """Return masks of the pairs to train on and to hold out, for one fold."""
     test = (inside[units.must] & may_test[0], inside[units.cannot].all(axis=1) & may_test[1])
     tested = units.keep(*test).named
     apart = np.asarray(~tested[units.cannot].any(axis=1))
@@ -260,7 +267,7 @@ def _sides(units: Units, may_test: Kept, inside: BoolArray) -> tuple[Kept, Kept]
 
 
 def _is_filled(side: Kept, units: Units) -> bool:
-    """Tell whether a side has both kinds of pairs, or must-links in two units if there is one."""
+    """Return whether a side has both kinds of pairs; with must-links only, two independent ones."""
     must, cannot = side
     if len(units.cannot):
         return bool(must.any() and cannot.any())
@@ -268,10 +275,10 @@ def _is_filled(side: Kept, units: Units) -> bool:
 
 
 def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> IntArray:
-    """Deal units to folds of about the same numbers of pairs, linked units to one if possible.
+    """Assign units to folds with similar numbers of pairs, keeping linked units together.
 
-    The units that cannot-links join go to one fold together. If they are too many for one, they
-    are put in an order in which linked units are close, and cut into as few pieces as fit.
+    Units connected by cannot-links are assigned to the same fold. If they exceed its size, they are
+    sorted such that linked units are close, and cut into as few pieces as possible.
     """
     shuffled = rng.permutation(units.n_units)
     ends = shuffled[units.cannot]
@@ -298,12 +305,12 @@ def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> In
 
 
 def _cut(whole: IntArray, loads: FloatArray, n_folds: int) -> list[IntArray]:
-    """Cut linked units into pieces of equal loads, if one fold cannot hold them.
+    """Cut connected units into pieces of similar load if they exceed the size of a fold.
 
-    The loads are shares of the must-links and of the cannot-links.
+    The load of a unit consists of its fractions of the must-links and of the cannot-links.
     """
     load = loads[:, whole].sum(axis=0)
-    # A fold that is a little too full is better than pairs that are in none.
+    # Folds of slightly unequal size are better than cutting pairs between folds.
     n_pieces = round(loads[:, whole].sum(axis=1).max() * n_folds)
     if n_pieces < 2:
         return [whole]

@@ -1,4 +1,4 @@
-"""What each pair does to a ranking, and which pairs the others speak against."""
+"""The influence of each pair on a ranking, and pairs that contradict the other pairs."""
 
 from __future__ import annotations
 
@@ -26,29 +26,29 @@ from linkselect.selectors._ranking import best_first, with_equal_ties
 Link = Literal["must", "cannot"]
 Linked = tuple[Hashable, Hashable, Link]
 
-# Takes the place of a distance of 0, so that identical samples have a logarithm.
+# Replaces a distance of 0, so that the logarithm is finite for identical samples.
 LEAST_DISTANCE = 1e-300
 
 
 class PairWorth(NamedTuple):
-    """What would change if one pair were left out."""
+    """The influence of a pair: how the ranking changes if the pair is left out."""
 
     a: Hashable
     """One sample of the pair."""
     b: Hashable
-    """The other one."""
+    """The other sample of the pair."""
     link: Link
-    """Whether the two must or cannot be together."""
+    """The kind of pair: "must" for a must-link, "cannot" for a cannot-link."""
     rank_shift: float
-    """By how many places a feature would move on average; NaN if it cannot be told."""
+    """The mean absolute change of rank over all features; NaN if nothing can be compared."""
     n_replaced: float
-    """How many selected features others would replace; NaN if it cannot be told."""
+    """The number of selected features that others replace; NaN if nothing can be compared."""
     moved: tuple[Any, ...]
-    """The features that would move most, by name if X has names; none that would stay."""
+    """The features whose rank changes most, by name if X has names, without unchanged ones."""
     score_change: FloatArray
-    """The score of each feature without the pair minus that with it."""
+    """The score of each feature without the pair, minus the score with it."""
     rank_change: IntArray
-    """The rank of each feature without the pair minus that with it; empty if it cannot be told."""
+    """The rank without the pair, minus the rank with it; empty if nothing can be compared."""
 
 
 def pair_worth(
@@ -60,39 +60,39 @@ def pair_worth(
     n_moved: int = 5,
     n_jobs: int | None = None,
 ) -> list[PairWorth]:
-    """Tell for every pair how scores and ranking would change if it were left out.
+    """Compute how the scores and the ranking change if a pair is left out, for every pair.
 
-    The changes are exact. `ConstraintScore` has them in closed form, in time proportional to pairs
-    times features; any other selector is fitted anew without each pair. A `random_state` that is
-    None gets a fixed seed, or the draws would move features, too. Nothing is held out, so groups of
-    samples play no part; `StableSelector` resamples single rows here.
+    The changes are exact. For `ConstraintScore` they are computed in closed form, in time
+    proportional to the number of pairs times the number of features. Any other selector is refitted
+    without each pair. A `random_state` that is None is replaced by a fixed seed, so that random
+    choices do not change the ranking. Groups of samples have no effect, since nothing is held out;
+    `StableSelector` resamples single samples here.
 
-    A large change says that the ranking rests on this pair: worth a second look, not wrong. If a
-    selector cannot be fitted without a pair, such as the only must-link for `ConstraintScore`, the
-    pair is needed, and without the only pair there are no pairs to rank by. In both cases nothing
-    can be compared: `rank_shift`, `n_replaced` and `score_change` are NaN, `moved` and
-    `rank_change` are empty.
+    A large change means that the ranking depends on this pair. Check such a pair, but do not assume
+    that it is wrong. If the selector cannot be fitted without a pair, such as the only must-link
+    for `ConstraintScore` or the only pair, nothing can be compared: `rank_shift`, `n_replaced` and
+    `score_change` are NaN, and `moved` and `rank_change` are empty.
 
     Parameters
     ----------
     selector : selector
-        One that works from pairs; it is cloned.
+        A selector that uses pairs. It is cloned.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
-        Pairs with an end that is not among the samples are left out. Pairs that contradict each
-        other are treated as the selector's `on_conflict` says.
+        Must-links and cannot-links. Pairs that name a sample not in X are ignored. Contradictory
+        pairs are handled according to the selector's `on_conflict`.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     n_moved : int, default=5
-        How many features to name for each pair at most.
+        The maximal number of features in `moved`.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        The number of threads. Default: the number that BLAS may use.
 
     Returns
     -------
     list of PairWorth
-        One for each pair, must-links first. It takes 16 bytes for each pair and feature.
+        One entry for each pair, must-links first. Each takes 16 bytes per feature.
 
     See Also
     --------
@@ -115,8 +115,8 @@ def pair_worth(
     check_whole("n_moved", n_moved, 0)
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
-            f"{type(selector).__name__} does not look at pairs, so none changes its ranking.",
-            "Pass a selector that does, such as ConstraintScore().",
+            f"{type(selector).__name__} does not use pairs, so they do not affect its ranking.",
+            "Pass a selector that uses them, such as ConstraintScore().",
         )
     held, row_of = inputs.pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
@@ -140,18 +140,18 @@ def pair_worth(
         return _compared(fitted, links[place], found, names, n_moved)
 
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # the fit to all pairs has warned already
+        warnings.simplefilter("ignore")  # the fit to all pairs has already warned
         return map_threads(work, range(len(links)), n_jobs)
 
 
 def linked_pairs(pairs: Pairs) -> list[Linked]:
-    """List the pairs with their kind, must-links first."""
+    """List all pairs with their kind, must-links first."""
     must: list[Linked] = [(a, b, "must") for a, b in pairs.must]
     return must + [(a, b, "cannot") for a, b in pairs.cannot]
 
 
 class _Found(NamedTuple):
-    """A ranking without a pair."""
+    """The ranking obtained without one pair."""
 
     scores: FloatArray
     ranking: IntArray
@@ -161,9 +161,9 @@ class _Found(NamedTuple):
 def _scores_at_once(
     fitted: Any, X: Any, held: Pairs, ids: tuple[Hashable, ...]
 ) -> FloatArray | None:
-    """Return the scores without each pair if the selector has a way to compute them at once."""
+    """Return the scores without each pair, if the selector can compute them all at once."""
     compute = getattr(fitted, "_scores_without_each_pair", None)
-    # Without one of the must-links that contradict it, a cannot-link that was dropped returns.
+    # Leaving out a must-link may resolve a conflict and restore a cannot-link that was dropped.
     if compute is None or held.n_conflicts:
         return None
     found: FloatArray | None = compute(check_samples(fitted, X), from_pairs(held, len(ids), ids))
@@ -171,7 +171,7 @@ def _scores_at_once(
 
 
 def _ranked(fitted: Any, scores: FloatArray) -> _Found:
-    """Rank as `ConstraintScore` does: smaller is better, and what differs by rounding ties."""
+    """Rank as `ConstraintScore` does: small scores first, with ties up to rounding."""
     order = best_first(scores, greater_is_better=False)
     tied = with_equal_ties(scores, order)
     if tied is not scores:
@@ -189,7 +189,7 @@ def _refitted(
     try:
         again = clone(selector).fit(X, pairs=pairs, sample_ids=ids)
     except ValueError:
-        # With all pairs it could be fitted: it needs this one.
+        # The fit with this pair succeeded, so the pair is needed.
         return None
     return _Found(again.scores_, again.ranking_, again.support_)
 
@@ -197,15 +197,15 @@ def _refitted(
 def _compared(
     fitted: Any, linked: Linked, found: _Found | None, names: Any, n_moved: int
 ) -> PairWorth:
-    """Compare the ranking without a pair with the one from all pairs."""
-    # No score at all, though there are some with the pair: the selector needs it, too.
+    """Compare the ranking without a pair with the ranking from all pairs."""
+    # If all scores are missing without the pair but not with it, the selector needs the pair.
     if found is None or np.isnan(found.scores).all() > np.isnan(fitted.scores_).all():
         unknown = np.full(len(fitted.scores_), np.nan)
         return PairWorth(*linked, np.nan, np.nan, (), unknown, np.empty(0, dtype=np.intp))
     rank_change = found.ranking - fitted.ranking_
     with np.errstate(invalid="ignore"):
         score_change = found.scores - fitted.scores_
-    # Infinite as before is no change.
+    # A score that stays infinite has not changed.
     score_change[found.scores == fitted.scores_] = 0.0
     distance = np.abs(rank_change)
     n_replaced = int(np.count_nonzero(fitted.support_ & ~found.support))
@@ -214,63 +214,64 @@ def _compared(
 
 
 def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
-    """Return the features that moved farthest, of equals the better ones."""
+    """Return the features whose rank changed most; ties go to the better-ranked ones."""
     farthest = np.lexsort((ranking, -distance))[:n_moved]
     return farthest[distance[farthest] > 0]
 
 
 class SuspectPair(NamedTuple):
-    """How far a pair is from what the other pairs make one expect."""
+    """How strongly the other pairs contradict a pair."""
 
     a: Hashable
     """One sample of the pair."""
     b: Hashable
-    """The other one."""
+    """The other sample of the pair."""
     link: Link
-    """Whether the two must or cannot be together."""
+    """The kind of pair: "must" for a must-link, "cannot" for a cannot-link."""
     suspicion: float
-    """Larger is more suspicious; above 0 the pair looks more like one of the other kind."""
+    """How suspicious the pair is; above 0 it is more similar to pairs of the other kind."""
     rank: int
-    """1 is the most suspicious."""
+    """The rank by suspicion; 1 is the most suspicious pair."""
 
 
 def suspect_pairs(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None
 ) -> list[SuspectPair]:
-    """Order pairs by how much the other pairs speak against them.
+    """Sort pairs by how strongly the other pairs contradict them.
 
-    Features, scaled to [0, 1], are weighted by how much the other pairs tell must-links from
-    cannot-links in them: with `a` and `b` the mean squared differences of must-links and of
-    cannot-links, both drawn to twice the variance as if by one more pair, the weight is
-    `max(b - a, 0) / (a + b)`. With `d` the weighted squared distance of a pair, and `d_must` and
-    `d_cannot` the means of the others, the pair lies at `log d - (log d_must + log d_cannot) / 2`;
-    that is the suspicion of a must-link, and minus that of a cannot-link.
+    Features are scaled to [0, 1] and weighted by how well they separate the must-links from the
+    cannot-links among the other pairs. With `a` and `b` the mean squared differences of must-links
+    and of cannot-links, the weight of a feature is `max(b - a, 0) / (a + b)`. Both means are shrunk
+    towards twice the variance, as if by one more pair. Let `d` be the weighted squared distance of
+    a pair, and `d_must` and `d_cannot` the mean distances of the other must-links and cannot-links.
+    The suspicion of a must-link is `log d - (log d_must + log d_cannot) / 2`, and that of a
+    cannot-link is the negative of this value.
 
-    **Ask again about the first pairs of the list; do not drop them.** A pair between unusual
-    samples looks like a wrong one, but teaches most. With 10 % of the pairs flipped, wrong pairs
-    were told from right ones with an AUC of .75, .76 and .76 from 20, 40 and 100 pairs (mean over
-    29 data sets), but dropping the top 10 % or 20 % of 100 pairs changed the accuracy that follows
-    from the Constraint Score by -0.9 +- 0.8 or -2.5 +- 0.9 points in earlier trials. Nothing is
-    dropped here.
+    **Check the most suspicious pairs again, but do not drop them automatically.** A correct pair of
+    unusual samples looks like a wrong pair, and such pairs are the most informative. With 10 % of
+    the pairs flipped, wrong pairs were detected with an AUC of .75, .76 and .76 among 20, 40 and
+    100 pairs (mean over 29 data sets). In earlier experiments, dropping the most suspicious 10 % or
+    20 % of 100 pairs changed the accuracy obtained with the Constraint Score by -0.9 ± 0.8 or
+    -2.5 ± 0.9 percentage points. This function drops no pairs.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-        The samples; the scale of features does not matter.
+        The samples. The scale of the features has no effect.
     pairs : Pairs
         Must-links and cannot-links, at least one of each. They may contradict each other. Pairs
-        with an end that is not among the samples are left out.
+        that name a sample not in X are ignored.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
 
     Returns
     -------
     list of SuspectPair
-        The most suspicious first.
+        One entry for each pair, the most suspicious first.
 
     See Also
     --------
-    pair_worth : Tell what each pair changes in a ranking.
+    pair_worth : Compute the influence of each pair on a ranking.
 
     Examples
     --------
@@ -297,33 +298,33 @@ def suspect_pairs(
 
 
 def _positions(X: Samples, must: IntArray, cannot: IntArray) -> FloatArray:
-    """Return where each pair lies between the others: below 0 like a must-link, else above."""
+    """Return the log distance of each pair, centred: negative like must-links, else positive."""
     varying = np.flatnonzero(~X.constant_columns())
     if not len(varying):
         raise GuidedValueError("All features of X are constant.", "Pass features that vary.")
     n_rows = max(X.shape[0], len(must) + len(cannot))
 
     def work(part: slice) -> FloatArray:
-        with np.errstate(over="raise"):  # threads do not inherit it
+        with np.errstate(over="raise"):  # threads do not inherit this setting
             return _distances(X.block(varying[part]), must, cannot)
 
     with explained_overflow():
         parts = map_threads(work, slices(len(varying), block_width(BLOCK_SIZE, n_rows)))
     weighted, plain = np.sum(parts, axis=0)
-    # Where no feature tells the kinds apart, all count the same.
+    # If no feature separates the two kinds, all features have the same weight.
     distances = np.where(weighted[0] > 0, weighted[1:], plain[1:])
     own, together, apart = np.log(np.maximum(distances, LEAST_DISTANCE))
     return own - (together + apart) / 2
 
 
 def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArray:
-    """Add up weights, and the distances of each pair and of the others, over the features.
+    """Sum weights and distances, of each pair and of the other pairs, over the features.
 
     Returns
     -------
     ndarray of shape (2, 4, n_pairs)
-        Weighted and plain sums of: the weights, the squared differences of the pair, and their
-        means over the other must-links and over the other cannot-links.
+        Weighted and unweighted sums of four terms: the weights, the squared differences of the
+        pair, and the mean squared differences of the other must-links and other cannot-links.
     """
     block -= block.min(axis=0)
     block /= block.max(axis=0)
@@ -339,14 +340,14 @@ def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArra
     return np.concatenate(parts, axis=-1)
 
 
-# The sum of squared differences over some pairs, in each feature, and how many pairs.
+# The sum of squared differences over some pairs for each feature, and the number of these pairs.
 Summed = tuple[FloatArray, int]
 
 
 def _summed(own: FloatArray, expected: FloatArray, must: Summed, cannot: Summed) -> FloatArray:
     together, apart = ((total + expected) / (count + 1) for total, count in (must, cannot))
     weights = np.maximum(apart - together, 0.0) / (together + apart)
-    # Without any other pair of a kind, what is expected of two samples must do.
+    # If there is no other pair of a kind, use the expectation for two random samples.
     means = [total / count if count else expected for total, count in (must, cannot)]
     values = (np.ones_like(own), own, *means)
     weighted = [(weights * value).sum(axis=1) for value in values]

@@ -1,4 +1,4 @@
-"""Tests of a ranking against permuted samples, and against random features."""
+"""Test a ranking against permuted samples and against random features."""
 
 from __future__ import annotations
 
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from linkselect.evaluation._fold_rankings import FoldRankings
     from linkselect.evaluation._inputs import Track
 
-# How often a ranking that knows nothing is called better than chance, at most; one-sided.
+# One-sided significance level: at most this fraction of uninformative rankings is significant.
 LEVEL = 0.025
-# Equal values may differ in the last digits.
+# Equal values may differ by rounding.
 ROUNDING = 1e-9
-# Without fitting again, permutations cost next to nothing.
+# Without refitting the selector, permutations cost very little.
 MANY_PERMUTATIONS = 999
-# Progress is reported after this many permutations; the number must not depend on the threads.
+# Progress is reported after this many permutations; it must not depend on the number of threads.
 PERMUTATIONS_PER_STEP = 4
-# The fewest random choices with which the p-value can reach the level, 1 / 40.
+# The fewest random selections with which the p-value can reach the level, 1 / 40.
 RANDOM_CHOICES = 39
 
 INSIDE_GROUPS = (
-    "Cannot test against chance: all pairs lie inside groups, and these are exchanged as a whole."
+    "Cannot test against chance: all pairs lie inside groups, but groups are permuted as a whole."
 )
 TOO_FEW_WAYS = (
-    "Cannot test against chance: there are fewer than 40 ways to exchange samples (within batches, "
-    "among groups of equal size)."
+    "Cannot test against chance: there are fewer than 40 distinct permutations of the samples "
+    "(within batches, among groups of the same size)."
 )
 
 
 def too_few_ways(batches: Any, codes: IntArray | None) -> str:
-    """Say why nothing can be tested: there is no exchange inside batches of one class.
+    """Explain why there are too few permutations, for example because each batch has one class.
 
     Parameters
     ----------
     batches : array-like of shape (n_samples,) or None
-        The batch of each row.
+        The batch of each sample.
     codes : array of int of shape (n_samples,) or None
-        The class of each row; -1 for unlabelled rows.
+        The class code of each sample; -1 if unlabelled.
     """
     if batches is None or codes is None:
         return TOO_FEW_WAYS
@@ -57,7 +57,7 @@ def too_few_ways(batches: Any, codes: IntArray | None) -> str:
 
 
 def p_value(observed: float, null: FloatArray) -> float:
-    """Return how likely a value as large as the observed one is, which counts as one of them.
+    """Return the permutation p-value; the observed value counts as one of the permutations.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def p_value(observed: float, null: FloatArray) -> float:
 
 
 def twice_the_mean(p_values: Sequence[float]) -> float:
-    """Combine p-values that may depend on each other in any way (Vovk & Wang, 2020).
+    """Combine p-values under arbitrary dependence by twice their mean (Vovk & Wang, 2020).
 
     Examples
     --------
@@ -79,23 +79,23 @@ def twice_the_mean(p_values: Sequence[float]) -> float:
 
 
 def log_ways(counts: IntArray) -> float:
-    """Return the logarithm of the number of ways to arrange things of several kinds."""
+    """Return the logarithm of the number of distinct arrangements of items of several kinds."""
     return float(gammaln(counts.sum() + 1) - gammaln(counts + 1).sum())
 
 
 @dataclass(frozen=True)
 class Arrangements:
-    """Permutations of rows under which nothing would change if X knew nothing.
+    """The valid permutations of samples: those that are equally likely under the null hypothesis.
 
-    Rows move inside their batch. The rows of a group move together, to the place of a group of
-    the same size.
+    Samples are permuted within batches. The samples of a group move together, to the place of a
+    group of the same size.
 
     Attributes
     ----------
     n_samples : int
-        How many rows there are.
+        The number of samples.
     blocks : tuple of ndarray of int of shape (n_groups, size)
-        The rows of groups that may change places.
+        Sets of groups that are exchangeable; each row lists the samples of a group.
     """
 
     n_samples: int
@@ -110,25 +110,25 @@ class Arrangements:
         rows: IntArray | None = None,
         labelled: IntArray | None = None,
     ) -> Arrangements:
-        """Say which rows may change places; all that are named in `rows`, or all.
+        """Construct the permutations of some or all samples within groups and batches.
 
         Parameters
         ----------
         n_samples : int
-            How many rows there are.
+            The number of samples.
         groups, batches : array-like of shape (n_samples,), optional
-            The group and the batch of each row.
+            The group and the batch of each sample.
         rows : array of int, optional
-            The rows that move. Default: all.
+            The samples to permute. Default: all.
         labelled : array of int, optional
-            Rows that take each other's places only.
+            Samples that are exchanged only with each other.
         """
         moving = np.arange(n_samples) if rows is None else np.asarray(rows)
         group = moving if groups is None else row_codes(groups, n_samples, "groups")[moving]
         batch = row_codes(np.zeros(n_samples) if batches is None else batches, n_samples, "batches")
         if labelled is not None:
             batch = 2 * batch + np.isin(np.arange(n_samples), labelled).astype(np.intp)
-        # By group, and inside it by batch, so that rows of one batch take each other's places.
+        # Sort by group, then by batch, so that samples are exchanged within their batch.
         order = moving[np.lexsort((moving, batch[moving], group))]
         alike: dict[Hashable, list[IntArray]] = {}
         for members in np.split(order, np.flatnonzero(np.diff(np.sort(group))) + 1):
@@ -136,25 +136,25 @@ class Arrangements:
         return cls(n_samples, tuple(np.stack(some) for some in alike.values()))
 
     def among(self, rows: IntArray) -> Arrangements:
-        """Move only groups that have one of these rows."""
+        """Keep only permutations of groups that contain at least one of these samples."""
         kept = (block[np.isin(block, rows).any(axis=1)] for block in self.blocks)
         return Arrangements(self.n_samples, tuple(block for block in kept if len(block)))
 
     @property
     def rows(self) -> IntArray:
-        """All rows that move, in order."""
+        """All samples that are permuted, in ascending order."""
         return np.sort(np.concatenate([block.ravel() for block in self.blocks]))
 
     @property
     def group(self) -> IntArray:
-        """The group of each row, from 0; rows that do not move are in groups of their own."""
+        """The group of each sample; each sample that is not permuted forms its own group."""
         found = np.arange(self.n_samples)
         for block in self.blocks:
             found[block] = block[:, :1]
         return found
 
     def count(self, rows: IntArray) -> float:
-        """Return how many ways there are to place the groups of some rows."""
+        """Return the number of distinct ways to place the groups that contain these samples."""
         found = 0.0
         for block in self.blocks:
             n_all, n_named = len(block), int(np.isin(block, rows).any(axis=1).sum())
@@ -162,7 +162,7 @@ class Arrangements:
         return float(np.exp(min(found, 700.0)))
 
     def draw(self, rng: np.random.RandomState) -> IntArray:
-        """Return the row that takes the place of each row."""
+        """Draw a permutation: entry i is the sample that replaces sample i."""
         to = np.arange(self.n_samples)
         for block in self.blocks:
             to[block] = block[rng.permutation(len(block))]
@@ -170,16 +170,16 @@ class Arrangements:
 
 
 class ChanceTest(NamedTuple):
-    """Whether features agree with held-out supervision by chance; or why that cannot be told.
+    """Result of a permutation test, or the reason why the test is not possible.
 
     Attributes
     ----------
     p_value : float or None
-        How often permuted samples do as well, at most; one-sided.
+        The one-sided p-value.
     chance : float or None
-        What permuted samples reach on average.
+        The mean over permutations.
     reason : str or None
-        Why there is no p-value.
+        The reason why there is no p-value.
     """
 
     p_value: float | None = None
@@ -195,28 +195,31 @@ def against_chance(
     seed: int,
     track: Track,
 ) -> ChanceTest:
-    """Compare the held-out estimate with those of permuted samples.
+    """Test the held-out estimate against chance by permuting the samples.
 
-    If what is known has nothing to do with X, any row could as well be any sample. So the estimate
-    is computed again, features ranked anew, with the rows permuted and pairs or labels kept, which
-    is valid if these were not chosen by looking at X. Where that takes too long, or some pairs were
-    chosen so, the held-out samples of each fold are permuted among themselves: the features, ranked
-    by other samples, stay. Each fold then has a p-value, and twice their mean is one again.
+    Under the null hypothesis that X is unrelated to the supervision, all valid permutations of the
+    samples are equally likely. The estimate is recomputed on permuted samples, including the
+    ranking of the features, while pairs and labels stay in place. This is valid if they were chosen
+    without looking at X.
+
+    If ranking again takes too long, or if some pairs were chosen by looking at X, only the held-out
+    samples of each fold are permuted among themselves. The features, ranked on other samples, stay
+    the same. This gives a p-value for each fold, and twice their mean is a valid p-value.
 
     Parameters
     ----------
     rankings : FoldRankings
         The ranking of each fold.
     n_selected : int
-        How many features are measured, unless the folds choose the number.
+        The number of features to evaluate, unless each fold chooses its own.
     ways : Arrangements
-        Which rows may change places.
+        The valid permutations.
     n_permutations : int
-        How often to rank again; 0 for never.
+        The number of permutations on which to rank again; 0 to permute within folds only.
     seed : int
         Determines the permutations.
     track : callable
-        Wraps the steps, to show progress.
+        Wraps the list of steps, for example in a progress bar.
     """
     held_out = rankings.held_out
     if held_out.is_inside(ways):
@@ -231,7 +234,7 @@ def against_chance(
     def work(to: IntArray) -> float:
         try:
             return rankings.rank(held_out.moved(to)).mean(n_selected)
-        except ValueError:  # what cannot be ranked counts against the claim
+        except ValueError:  # a failed fit counts as evidence against the ranking
             return np.inf
 
     null: list[float] = []
@@ -270,20 +273,25 @@ def _within_folds(
 
 
 def against_random(rankings: FoldRankings, n_selected: int, seed: int) -> tuple[float, float]:
-    """Measure as many random features; return their mean, and a p-value of being better.
+    """Test whether the selected features are better than the same number of random features.
 
-    The larger of two p-values: of a one-sided t-test of the difference, over held-out rows or
-    links that share no sample; and of being the best of random choices, which differ from each
-    other where features do.
+    The p-value is the larger of two. The first is that of a one-sided t-test of the difference over
+    independent held-out samples or pairs. The second is that of the observed value among random
+    selections of features, which also vary if the features differ.
 
     Parameters
     ----------
     rankings : FoldRankings
         The ranking of each fold.
     n_selected : int
-        How many features are measured, unless the folds choose the number.
+        The number of features to evaluate, unless each fold chooses its own.
     seed : int
-        Determines the random choices.
+        Determines the random selections.
+
+    Returns
+    -------
+    tuple of two floats
+        The mean over random selections, and the p-value.
     """
     rng = np.random.RandomState(seed)
     shuffles = [rng.permutation(rankings.n_features) for _ in range(RANDOM_CHOICES)]

@@ -1,4 +1,4 @@
-"""The scores of all features, with samples as they are and permuted; finished ones on disk."""
+"""Compute feature scores on observed and permuted samples, and save them to disk."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ from linkselect.selectors._foreign import Ranked
 from linkselect.selectors._method import classes_seen, describe
 from linkselect.selectors._wrapper import arguments_of
 
-# Progress is reported after this many permutations; the number must not depend on the threads.
+# Progress is reported after this many permutations; it must not depend on the number of threads.
 PERMUTATIONS_PER_STEP = 8
-# How long a store may lag behind, in seconds: writing it costs time, too.
+# Seconds between writes of the store. Writing takes time, so not every result is written at once.
 SECONDS_PER_WRITE = 30
 
 
 @dataclass(frozen=True)
 class Known:
-    """The samples, what is known about them, and how they may be exchanged."""
+    """The samples, their supervision and the valid permutations."""
 
     X: Matrix
     given: Given
@@ -53,26 +53,26 @@ class Known:
     def read(
         cls, selector: Any, X: Any, y: Any, pairs: Any, sample_ids: Any, groups: Any, batches: Any
     ) -> Known:
-        """Check the arguments of `feature_p_values`, and refuse what cannot be tested."""
+        """Check the arguments of `feature_p_values`; raise an error if no test is possible."""
         sees, name = describe(selector).sees, type(selector).__name__
         if sees == "nothing":
             raise GuidedValueError(
                 f"{name} uses neither pairs nor labels, so there is nothing to test: its scores "
-                "stay the same whichever row is which sample.",
-                "Use a method that does, such as LinkSelector().",
+                "do not change when the samples are permuted.",
+                "Use a supervised method, such as LinkSelector().",
                 "selector",
             )
         samples = check_matrix(X, "feature_p_values")
         given = read_given(selector, X, y, pairs, sample_ids, listed=False)
         if given.is_empty:
-            needed = "y" if sees != "pairs" else "pairs= or y"
-            raise GuidedValueError(f"There is nothing to test {name} with.", f"Pass {needed}.")
+            needed = "y" if sees != "pairs" else "pairs or y"
+            raise GuidedValueError(f"There is no supervision to test {name}.", f"Pass {needed}.")
         n_samples = samples.shape[0]
         if groups is not None:
             given = replace(given, groups=row_codes(groups, n_samples, "groups"))
         if given.pairs is not None:
             return cls(samples, given, _ways_of_pairs(given, n_samples, groups, batches))
-        # A selector of another library may take numbers; then every row is labelled.
+        # Selectors of other libraries may accept a numeric target; then all samples are labelled.
         ours = hasattr(selector, "sees")
         codes = classes_seen(selector, y)[0] if ours else row_codes(y, n_samples, "y")
         ways = Arrangements.of(n_samples, groups, batches, np.flatnonzero(codes >= 0))
@@ -81,7 +81,7 @@ class Known:
         return cls(samples, replace(given, y=values), ways)
 
     def moved(self, to: IntArray) -> Given:
-        """Give the label and the id of each row to another one."""
+        """Permute the labels and IDs of the samples, which is equivalent to permuting X."""
         y, ids, back = self.given.y, tuple(self.given.sample_ids or ()), np.argsort(to)
         return replace(
             self.given,
@@ -90,7 +90,7 @@ class Known:
         )
 
     def fingerprint(self, method: Any, seed: int) -> str:
-        """Name everything that the scores depend on."""
+        """Return a hash of everything on which the scores depend."""
         pairs = None if self.given.pairs is None else self.given.pairs.__getstate__()
         known = np.asarray(self.given.y), pairs, self.given.sample_ids, self.ways.blocks
         what = type(method).__qualname__, method.get_params(), self.X, *known, seed
@@ -98,20 +98,20 @@ class Known:
 
 
 def _ways_of_pairs(given: Given, n_samples: int, groups: Any, batches: Any) -> Arrangements:
-    """Let all rows change places, unless pairs cannot be tested in this way."""
+    """Return the permutations of all samples; raise an error if the pairs cannot be tested."""
     pairs = given.pairs
     assert pairs is not None
     if pairs.n_adaptive:
         raise GuidedValueError(
             f"Cannot test features: {many(pairs.n_adaptive, 'pair')} of "
             f"{pairs.n_must + pairs.n_cannot:,} were chosen by looking at the samples "
-            "(Pairs.adaptive), so permuted samples are no fair comparison.",
-            "Pass pairs that were drawn at random only.",
+            "(Pairs.adaptive). A permutation test of such pairs is not valid.",
+            "Pass only pairs that were drawn at random.",
             "pairs",
         )
     ways = Arrangements.of(n_samples, groups, batches)
     row_of = {sample: row for row, sample in enumerate(given.sample_ids or ())}
-    # Of labels, which imply more links than memory holds, none is listed.
+    # Pairs from labels are not listed, since there may be more than memory can hold.
     if groups is not None and not pairs._groupings:
         group, links = ways.group, np.concatenate(pairs.rows(row_of))
         if (group[links[:, 0]] == group[links[:, 1]]).all():
@@ -127,7 +127,7 @@ def _check_enough(n_ways: float, problem: str = TOO_FEW_WAYS) -> None:
 
 
 def for_scores(selector: Any) -> Any:
-    """Copy a selector so that it computes `scores_` and as little else as possible."""
+    """Clone a selector, configured to compute `scores_` and as little else as possible."""
     if not hasattr(selector, "sees"):
         return Ranked(clone(selector))
     copy = clone(selector)
@@ -136,8 +136,8 @@ def for_scores(selector: Any) -> Any:
     if isinstance(copy, FeatureRules):
         if copy.groups:
             return copy
-        copy.set_params(keep=None, copies="all")  # they change the order alone
-    if isinstance(copy, Redundancy | FeatureRules):  # their scores are those of what they wrap
+        copy.set_params(keep=None, copies="all")  # these affect the order only
+    if isinstance(copy, Redundancy | FeatureRules):  # scores are those of the wrapped selector
         inner = copy.estimator
         inner = for_scores(inner) if hasattr(inner, "sees") else inner
         return copy.set_params(estimator=inner, n_features_to_select=1)
@@ -156,7 +156,7 @@ def permute(
     track: Track,
     kept: ScoreStore | None,
 ) -> None:
-    """Fill in the scores: first of the samples as they are, then of permuted ones."""
+    """Fill in the scores: first those of the observed samples, then those of permutations."""
 
     def fit(given: Given) -> FloatArray:
         fitted = clone(method).fit(known.X, **arguments_of(given, method))
@@ -166,7 +166,7 @@ def permute(
         scores[0] = fit(known.given)
         n_done = 1
         if kept is not None:
-            kept.save(scores[:1], at_once=True)  # what is wrong with the path is said at once
+            kept.save(scores[:1], at_once=True)  # an invalid path raises an error immediately
     rng = np.random.RandomState(seed)
     draws = [known.ways.draw(rng) for _ in range(len(scores) - 1)]
     against = np.inf if describe(method).greater_is_better else -np.inf
@@ -174,7 +174,7 @@ def permute(
     def work(place: int) -> None:
         try:
             scores[place] = fit(known.moved(draws[place - 1]))
-        except ValueError:  # what cannot be ranked counts against every feature
+        except ValueError:  # a failed fit counts as evidence against every feature
             scores[place] = against
 
     try:
@@ -182,7 +182,7 @@ def permute(
         steps: Iterable[slice] = track(slices(len(left), PERMUTATIONS_PER_STEP))
         for part in steps:
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # the fit to the samples as they are has warned
+                warnings.simplefilter("ignore")  # the fit to the observed samples has warned
                 map_threads(work, left[part], n_jobs)
             n_done = left[part][-1] + 1
             if kept is not None:
@@ -193,14 +193,14 @@ def permute(
 
 
 class ScoreStore:
-    """Scores on disk: one array for each arrangement, so that each is read by itself."""
+    """Scores on disk, with one array per permutation, so that each can be read separately."""
 
     def __init__(self, path: Path, call: str) -> None:
         self._path, self._call = path, call
         self._n_kept, self._written = 0, time.monotonic()
 
     def load(self, scores: FloatArray) -> int:
-        """Fill in what is there, and return how many arrangements that are."""
+        """Read the stored scores into `scores`, and return the number of rows read."""
         if not self._path.exists():
             return 0
         try:
@@ -211,21 +211,21 @@ class ScoreStore:
                     scores[place] = file[str(place)]
         except (ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError) as error:
             raise GuidedValueError(
-                f"{str(self._path)!r} was not written by feature_p_values, or is damaged.",
-                "Remove it, or name another file.",
+                f"{str(self._path)!r} is damaged or was not written by feature_p_values.",
+                "Delete it, or choose another file.",
                 "store",
             ) from error
         if call != self._call:
             raise GuidedValueError(
-                f"{str(self._path)!r} holds permutations of other data, another method or another "
-                "seed.",
-                "Remove it, or name another file.",
+                f"{str(self._path)!r} contains permutations for other data, another method or "
+                "another seed.",
+                "Delete it, or choose another file.",
                 "store",
             )
         return n_found
 
     def save(self, scores: FloatArray, *, at_once: bool = False) -> None:
-        """Write the scores if there are new ones, and enough time has passed."""
+        """Write the scores if there are new ones and the last write is long enough ago."""
         late = at_once or time.monotonic() - self._written > SECONDS_PER_WRITE
         if len(scores) <= self._n_kept or not late:
             return

@@ -1,4 +1,4 @@
-"""What a comparison of methods found, as a value."""
+"""The result of a comparison of methods."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,20 +14,20 @@ from linkselect.evaluation._significance import Difference
 
 @dataclass(frozen=True)
 class Measure:
-    """What one measure says of several methods, and how its numbers are written.
+    """A measure of several methods, with tests of their differences.
 
     Parameters
     ----------
     name : {"accuracy", "AUC"}
-        Accuracy on test rows, or the AUC of held-out pairs.
+        Accuracy on test samples, or AUC of held-out pairs.
     methods : tuple of str
-        The methods that were measured.
+        The methods that were evaluated.
     curves : dict of str to Curve
-        Of every method, and of features in random order.
+        The measure of each method and of features in random order.
     all_features : tuple of float
-        The same with all features, in each split or fold.
+        The measure in all features, for each split or fold.
     differences : tuple of Difference
-        Of every two methods, and of each method and a random choice.
+        The tests between every two methods, and between each method and features in random order.
     """
 
     name: Literal["accuracy", "AUC"]
@@ -38,13 +38,13 @@ class Measure:
 
     @property
     def means(self) -> dict[str, float]:
-        """The mean of each method over runs and numbers of features, best first."""
+        """The mean of each method over splits or folds and numbers of features, best first."""
         means = {name: float(self.curves[name].values.mean()) for name in self.methods}
         return dict(sorted(means.items(), key=lambda item: -item[1]))
 
     @property
     def leader(self) -> str:
-        """The method with the largest mean, whether or not its lead can be shown."""
+        """The method with the largest mean, whether or not its lead is significant."""
         return next(iter(self.means))
 
     @property
@@ -54,27 +54,27 @@ class Measure:
 
     @property
     def with_all(self) -> float:
-        """The mean with all features."""
+        """The mean in all features."""
         return float(np.mean(self.all_features))
 
     def difference(self, one: str, other: str) -> Difference:
-        """Return the difference of two methods."""
+        """Return the tested difference between two methods."""
         return next(d for d in self.differences if {d.better, d.worse} == {one, other})
 
     def mean_text(self, method: str) -> str:
-        """Write the mean of a method; a dash if it was not measured."""
+        """Return the mean of a method as text; a dash if it was not evaluated."""
         return self.value_text(self.means[method]) if method in self.means else "-"
 
     def value_text(self, value: float) -> str:
-        """Write a value: a share in percent, an AUC as it is."""
+        """Return a value as text: accuracy in percent, AUC as a decimal number."""
         return f"{100 * value:.1f} %" if self.name == "accuracy" else f"{value:.2f}"
 
     def gap_text(self, gap: float) -> str:
-        """Write a difference: of shares in points, of AUCs as it is."""
+        """Return a difference as text: of accuracy in points, of AUC as a decimal number."""
         return f"{100 * gap:.1f} points" if self.name == "accuracy" else f"{gap:.3f}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data that JSON can hold."""
+        """Return the measure as a dict that can be written as JSON."""
         return {
             "mean": self.means,
             "all_features": self.with_all,
@@ -85,31 +85,33 @@ class Measure:
 
 @dataclass(frozen=True)
 class HeldOutPairs(Measure):
-    """How well distances in the first features of each method tell held-out pairs apart.
+    """Evaluation on held-out pairs: how well features separate must-links from cannot-links.
 
     Parameters
     ----------
     name : {"AUC"}
-        How often a held-out cannot-link was farther apart than a held-out must-link.
+        The measure: how often a held-out cannot-link is farther apart than a held-out must-link.
     methods : tuple of str
-        The methods that were measured, in the order given: those that saw pairs or nothing.
+        The methods that were evaluated, in the order given: those that use pairs or no supervision.
     curves : dict of str to Curve
-        The AUC over the number of features, one row for each fold; of every method, and of features
-        in random order under the name "random choice".
+        The AUC of each method over the number of features, with one row for each fold. The curve
+        named "random choice" is that of features in random order.
     all_features : tuple of float
-        The same with all features, in each fold.
+        The AUC in all features, for each fold.
     differences : tuple of Difference
-        Every two methods, and each method and a random choice: largest difference first.
+        The tests between every two methods, and between each method and features in random order,
+        by decreasing difference.
     n_must, n_cannot : int
-        How many pairs there were.
+        The numbers of must-links and cannot-links.
     n_folds, n_repeats : int
-        Into how many folds the pairs were dealt out, and how often.
+        The number of folds, and how often they were repeated with another random split.
     standard_error : dict of str to float
-        Of the mean over folds and numbers of features; the same for every method.
+        The standard error of the mean over folds and numbers of features. It is the same for every
+        method.
     stability : dict of str to float
-        How alike the best features of each method were over the training pairs (Nogueira's index).
+        How similar the best features of each method are between folds (Nogueira's index).
     seconds : dict of str to float
-        The time to fit on the training pairs, the median over folds.
+        The median time to fit each method in a fold.
     """
 
     n_must: int
@@ -122,7 +124,7 @@ class HeldOutPairs(Measure):
 
     @property
     def auc(self) -> Mapping[str, Curve]:
-        """The same as `curves`."""
+        """Another name for `curves`."""
         return self.curves
 
     @property
@@ -131,7 +133,7 @@ class HeldOutPairs(Measure):
         return self.means
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data that JSON can hold."""
+        """Return the result as a dict that can be written as JSON."""
         plain = super().to_dict()
         return {
             "n_must": self.n_must,
@@ -151,52 +153,51 @@ class HeldOutPairs(Measure):
 
 @dataclass(frozen=True)
 class Comparison:
-    """What was measured of several methods on one data set.
+    """The result of a comparison of several methods on one data set.
 
-    What labels told is None if there were no labels: `n_splits`, `test_size`, `classifier`,
-    `accuracy`, `all_features`, `differences` and `mean_accuracy`. What pairs told is in
-    `held_out_pairs`.
+    `n_splits`, `test_size`, `classifier`, `accuracy`, `all_features`, `differences` and
+    `mean_accuracy` describe the evaluation with labels, and are None without labels. The evaluation
+    with pairs is in `held_out_pairs`.
 
     Parameters
     ----------
     methods : tuple of str
-        The names, in the order given.
+        The names of the methods, in the order given.
     n_samples, n_features : int
-        The size of the data.
+        The size of the data set.
     top : int
-        How many of the best features `overlap` and `stability` look at.
+        The number of best features for which `overlap` and `stability` are computed.
     spearman, overlap : tuple of tuples of float
-        For each two methods, fitted on all rows: the rank correlation of their rankings, and the
-        share of the `top` features that they have in common.
+        The agreement of every two methods fitted to all samples: Spearman's correlation of the
+        rankings, and the proportion of the `top` features that they share.
     stability : dict of str to float
-        How alike the `top` features of each method were over the splits, or without labels over the
-        training pairs (Nogueira's index): 1 for always the same, about 0 for chance. NaN if `top`
-        is all features.
+        How similar the `top` features of each method are between splits, or between folds without
+        labels (Nogueira's index): 1 if they are always the same, about 0 by chance. NaN if `top` is
+        the number of all features.
     seconds : dict of str to float
-        The time to fit on the training rows of a split, or without labels on the training pairs;
-        the median.
+        The median time to fit each method in a split, or in a fold without labels.
     rankings : dict of str to tuple of int
-        The features, best first, of each method fitted on all rows.
+        The features ranked by each method fitted to all samples, best first.
     saw : dict of str to str
-        What each method used when fitted on all rows: labels, pairs or neither, and how many.
+        The supervision of each method fitted to all samples: the numbers of labels or pairs.
     n_splits : int or None
-        How many random splits into training and test rows.
+        The number of random splits into training and test samples.
     test_size : float or None
-        The share of labelled rows that were test rows.
+        The proportion of labelled samples used as test samples.
     classifier : str or None
-        What measured accuracy.
+        The classifier whose accuracy was measured.
     accuracy : dict of str to Curve or None
-        Test accuracy over the number of features, one row for each split; of every method, and
-        of features in random order under the name "random choice".
+        The test accuracy of each method over the number of features, with one row for each split.
+        The curve named "random choice" is that of features in random order.
     all_features : tuple of float or None
-        Test accuracy with all features, in each split.
+        The test accuracy in all features, for each split.
     differences : tuple of Difference or None
-        In accuracy, of every two methods, and of each method and a random choice: largest
-        difference first.
+        Tests of the differences in accuracy between every two methods, and between each method and
+        features in random order, by decreasing difference.
     level : float
-        Below which adjusted p-value a difference counts as shown.
+        The significance level for adjusted p-values.
     held_out_pairs : HeldOutPairs or None
-        What pairs told that were held out; None if there were no pairs, or too few.
+        The evaluation on held-out pairs; None without pairs, or with too few.
     """
 
     methods: tuple[str, ...]
@@ -220,7 +221,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """What was measured: accuracy if there were labels, then the AUC of held-out pairs."""
+        """The evaluations: by accuracy if there are labels, then by held-out pairs."""
         found: list[Measure] = []
         if self.accuracy is not None:
             all_features, differences = self.all_features or (), self.differences or ()
@@ -238,25 +239,25 @@ class Comparison:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """The methods, best first: by accuracy, or without labels by held-out pairs."""
+        """The methods, best first: by accuracy, or by held-out pairs without labels."""
         return tuple(self.measures[0].means)
 
     @property
     def leader(self) -> str:
-        """The first of `ranked`, whether or not its lead can be shown."""
+        """The first method of `ranked`, whether or not its lead is significant."""
         return self.ranked[0]
 
     def difference(self, one: str, other: str) -> Difference:
-        """Return the difference of two methods in the first of `measures`."""
+        """Return the tested difference between two methods in the first of `measures`."""
         return self.measures[0].difference(one, other)
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """Plain sentences: who led and by how much, against whom that can be shown."""
+        """The main results in sentences: the best method and significant differences."""
         return tuple(sentences.summarize(self))
 
     def __repr__(self) -> str:
-        # All numbers would fill pages; `summary` says what they mean.
+        # Printing all numbers would fill pages; `summary` explains them.
         return (
             f"Comparison(methods={list(self.methods)}, n_samples={self.n_samples}, "
             f"n_features={self.n_features}, leader={self.leader!r})"
@@ -266,7 +267,7 @@ class Comparison:
         return sentences.comparison_view(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data that JSON can hold."""
+        """Return the result as a dict that can be written as JSON."""
         by_labels = {} if self.accuracy is None else self.measures[0].to_dict()
         held_out = self.held_out_pairs
         return {

@@ -1,4 +1,4 @@
-"""A comparison in plain sentences: who led, by how much, and what can be shown."""
+"""Describe a comparison in sentences: the best method and the significant differences."""
 
 from __future__ import annotations
 
@@ -16,15 +16,16 @@ from linkselect.evaluation._significance import p_text
 if TYPE_CHECKING:
     from linkselect.evaluation._result import Comparison, HeldOutPairs, Measure
 
-# docs/pairs_alone.md has the numbers.
+# docs/pairs_alone.md reports the experiments.
 WORTH = (
-    "How much this tells: the method that leads on held-out pairs is better than one taken at "
-    "random, but often not the most accurate one. It does not tell how many features to keep."
+    "Interpret held-out pairs with care: the best method on them tends to be more accurate than a "
+    "randomly chosen one, but often is not the most accurate. Held-out pairs cannot determine how "
+    "many features to keep."
 )
 
 
 def summarize(found: Comparison) -> Iterator[str]:
-    """Say who led and by how much, against whom that can be shown, and what each method used."""
+    """Yield sentences on the best method, significant differences and the supervision used."""
     if found.accuracy is not None:
         measure = found.measures[0]
         yield (
@@ -37,7 +38,7 @@ def summarize(found: Comparison) -> Iterator[str]:
         best = measure.curves[first].mean
         counts = measure.curves[first].n_features
         yield (
-            f"{_with_all(found, measure)}; {first} reaches {measure.value_text(best.max())} at "
+            f"{_with_all(found, measure)}; {first} reached {measure.value_text(best.max())} at "
             f"best, with {many(counts[int(best.argmax())], 'feature')}."
         )
     if found.held_out_pairs is not None:
@@ -45,16 +46,16 @@ def summarize(found: Comparison) -> Iterator[str]:
 
 
 def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
-    often = "" if held_out.n_repeats == 1 else f", dealt {held_out.n_repeats} times"
+    often = "" if held_out.n_repeats == 1 else f", repeated {held_out.n_repeats} times"
     yield (
         f"Held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
         f"{many(held_out.n_folds, 'fold')}{often}) with "
         f"{_numbers(held_out)}: {_who_led(held_out)}."
     )
     yield (
-        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link "
-        "in features ranked by pairs of other samples; 0.5 is chance. Give or take "
-        f"{2 * held_out.standard_error[held_out.leader]:.2f}."
+        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link, "
+        "in features ranked by pairs of other samples; 0.5 is chance. The uncertainty of each mean "
+        f"AUC is ± {2 * held_out.standard_error[held_out.leader]:.2f} (2 standard errors)."
     )
     yield from _differences(held_out, found.level)
     if found.accuracy is None:
@@ -62,7 +63,7 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     yield f"{_with_all(found, held_out)}."
     unmeasured = [name for name in found.methods if name not in held_out.methods]
     if unmeasured:
-        yield f"Not measured on held-out pairs, because labels were used: {', '.join(unmeasured)}."
+        yield f"Not evaluated on held-out pairs, because they use labels: {', '.join(unmeasured)}."
     yield WORTH
 
 
@@ -73,7 +74,8 @@ def _numbers(measure: Measure) -> str:
 
 
 def _with_all(found: Comparison, measure: Measure) -> str:
-    return f"All features ({found.n_features:,}) give {measure.value_text(measure.with_all)}"
+    mean = measure.value_text(measure.with_all)
+    return f"With all features ({found.n_features:,}), the mean {measure.name} was {mean}"
 
 
 def _differences(measure: Measure, level: float) -> Iterator[str]:
@@ -82,14 +84,14 @@ def _differences(measure: Measure, level: float) -> Iterator[str]:
     shown = [name for name in others if measure.difference(first, name).p_adjusted < level]
     unclear = [name for name in others if name not in shown]
     if shown:
-        yield f"{first} was better than {_gaps(measure, first, shown)}."
+        yield f"{first} was significantly better than {_gaps(measure, first, shown)}."
     if unclear:
-        yield f"No difference can be shown between {first} and {_gaps(measure, first, unclear)}."
+        yield f"{first} was not significantly better than {_gaps(measure, first, unclear)}."
     yield _against_chance(measure, level)
 
 
 def _leaders(measure: Measure) -> list[str]:
-    """Name the method with the largest mean, and those that have the same."""
+    """Return the method with the largest mean, and those tied with it."""
     means = measure.means
     return [name for name in means if np.isclose(means[name], means[measure.leader], 0, 1e-9)]
 
@@ -97,14 +99,14 @@ def _leaders(measure: Measure) -> list[str]:
 def _who_led(measure: Measure) -> str:
     names = _leaders(measure)
     mean = measure.means[measure.leader]
-    less = f", less than a {RANDOM} of features" if mean < measure.by_chance else ""
+    less = f", lower than for a {RANDOM} of features" if mean < measure.by_chance else ""
     value = f"{measure.value_text(mean)}{less}"
     if len(measure.methods) == 1:
         return f"{names[0]} had a mean {measure.name} of {value}"
     if len(names) == 1:
-        return f"{names[0]} had the largest mean {measure.name} of the methods, {value}"
+        return f"{names[0]} had the highest mean {measure.name}, {value}"
     together = f"{', '.join(names[:-1])} and {names[-1]}"
-    return f"{together} had the same largest mean {measure.name}, {value}"
+    return f"{together} had the same highest mean {measure.name}, {value}"
 
 
 def _gaps(measure: Measure, first: str, others: Sequence[str]) -> str:
@@ -121,29 +123,31 @@ def _against_chance(measure: Measure, level: float) -> str:
     rest = [name for name in measure.methods if name not in beaten]
     chance = measure.value_text(measure.by_chance)
     if rest and beaten:
-        return f"Not shown to beat a {RANDOM} of features ({chance}): {', '.join(rest)}."
+        return (
+            f"Not significantly better than a {RANDOM} of features ({chance}): {', '.join(rest)}."
+        )
     several = len(measure.methods) > 1
     if beaten:
         who = "Every method" if several else beaten[0]
-        return f"{who} beat a {RANDOM} of features ({chance})."
-    who = "No method can" if several else f"{rest[0]} cannot"
-    return f"{who} be shown to beat a {RANDOM} of features ({chance})."
+        return f"{who} was significantly better than a {RANDOM} of features ({chance})."
+    who = "No method was" if several else f"{rest[0]} was not"
+    return f"{who} significantly better than a {RANDOM} of features ({chance})."
 
 
 def _supervision_used(found: Comparison) -> str:
-    """Say what each method used, since more supervision makes the task easier."""
+    """Describe the supervision of each method, since more supervision makes the task easier."""
     methods_by_use: dict[str, list[str]] = {}
     for name, used in found.saw.items():
         methods_by_use.setdefault(used, []).append(name)
     if len(methods_by_use) == 1:
         who = "every method" if len(found.methods) > 1 else found.methods[0]
-        return f"Fitted on all rows, {who} used {next(iter(methods_by_use))}."
+        return f"Supervision: {who} used {next(iter(methods_by_use))}."
     parts = (f"{used} ({', '.join(names)})" for used, names in methods_by_use.items())
-    return f"Fitted on all rows, methods used different things: {'; '.join(parts)}."
+    return f"Supervision differed between methods: {'; '.join(parts)}."
 
 
 def comparison_view(found: Comparison) -> str:
-    """Write a comparison as HTML."""
+    """Return a comparison as HTML."""
     rows = [
         [
             name,
@@ -154,19 +158,19 @@ def comparison_view(found: Comparison) -> str:
         ]
         for name in found.ranked
     ]
-    beside = (("a random choice", "by_chance"), ("all features", "with_all"))
+    baselines = (("random choice", "by_chance"), ("all features", "with_all"))
     rows += [
         [what, *(each.value_text(getattr(each, value)) for each in found.measures), "", "", ""]
-        for what, value in beside
+        for what, value in baselines
     ]
     names = [f"mean {measure.name}" for measure in found.measures]
-    header = ["method", *names, "stability", "time", "used"]
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.summary)
+    header = ["method", *names, "stability", "time", "supervision"]
+    text = "".join(f"<p>{escape(sentence)}</p>" for sentence in found.summary)
     return panel(
         f"{many(len(found.methods), 'method')} on {many(found.n_samples, 'sample')} with "
         f"{many(found.n_features, 'feature')}",
         table(header, rows, {0, len(header) - 1}),
-        said,
+        text,
     )
 
 

@@ -1,4 +1,4 @@
-"""How far rankings agree, how stable they are, and which differences can be shown."""
+"""Agreement and stability of rankings, and significance tests of differences."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from linkselect.selectors._stability import nogueira_index
 
 @dataclass(frozen=True)
 class Difference:
-    """The paired difference of two methods' means, and whether it can be shown.
+    """The paired difference between the means of two methods, with a significance test.
 
     Parameters
     ----------
     better, worse : str
         The methods; `better` has the larger mean.
     mean : float
-        By how much: of accuracy a share of the test rows, of held-out pairs an AUC.
+        The mean difference, in accuracy (as a fraction) or AUC.
     p : float
         The two-sided p-value of the corrected resampled t-test.
     p_adjusted : float
-        The same after Holm's correction over all pairs of methods, a random choice counting as
-        one of them.
+        The p-value adjusted by Holm's method over all pairs of methods, including features in
+        random order.
     """
 
     better: str
@@ -39,7 +39,17 @@ class Difference:
 
 
 def rank_correlation(ranks: ArrayLike) -> FloatArray:
-    """Return Spearman's correlation between rows of ranks; 1 if one of them does not vary.
+    """Return Spearman's correlation between rows of ranks; 1 if a row is constant.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (n_rankings, n_features)
+        The rank of each feature in each ranking.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings, n_rankings)
+        The correlation between every two rankings.
 
     Examples
     --------
@@ -55,7 +65,19 @@ def rank_correlation(ranks: ArrayLike) -> FloatArray:
 
 
 def top_overlap(ranks: ArrayLike, k: int) -> FloatArray:
-    """Return the share of the `k` best features that two rows of ranks have in common.
+    """Return the proportion of the `k` best features that two rankings share.
+
+    Parameters
+    ----------
+    ranks : array-like of shape (n_rankings, n_features)
+        The rank of each feature in each ranking, from 1.
+    k : int
+        The number of best features to compare.
+
+    Returns
+    -------
+    ndarray of shape (n_rankings, n_rankings)
+        The proportion for every two rankings.
 
     Examples
     --------
@@ -71,25 +93,25 @@ def top_overlap(ranks: ArrayLike, k: int) -> FloatArray:
 def corrected_t_test(
     differences: ArrayLike, n_train: int, n_test: int, n_folds: int | None = None
 ) -> float:
-    """Test whether paired differences of accuracy over random splits have mean zero; two-sided.
+    """Test whether the mean of paired differences over random splits is zero (two-sided).
 
-    Splits share rows, so their differences are not independent and the plain t-test finds
-    differences where there are none. The variance is enlarged by `n_test / n_train` (Nadeau &
-    Bengio 2003).
+    Splits share samples, so their differences are not independent, and the standard t-test rejects
+    too often. The corrected resampled t-test increases the variance by a term with
+    `n_test / n_train` (Nadeau & Bengio 2003).
 
-    Accuracy comes in steps of one test row. Differences that are all equal therefore do not show
-    that there is no variance, only that it is within a step: the variance counts as at least
-    that of a value rounded to `1 / n_test`, which is `1 / (12 n_test^2)`.
+    Accuracy is a multiple of `1 / n_test`. If all differences are equal, the variance is therefore
+    not zero but too small to be seen. Its lower bound is the variance of rounding to a multiple of
+    `1 / n_test`, which is `1 / (12 n_test^2)`.
 
     Parameters
     ----------
     differences : array-like of shape (n_splits,)
-        One for each split.
+        The difference between two methods in each split.
     n_train, n_test : int
-        The numbers of training and of test rows in each split.
+        The numbers of training and test samples in each split.
     n_folds : int, optional
-        How many of the splits hold out everything once, if the others repeat that. All repeats
-        hold out the same pairs, and on noise they have as many degrees of freedom as two have.
+        For repeated cross-validation, the number of folds in each repeat. All repeats hold out the
+        same pairs, so together they count for no more degrees of freedom than two repeats.
 
     Returns
     -------
@@ -113,7 +135,17 @@ def corrected_t_test(
 
 @cites("holm1979")
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjust p-values of several tests so that the chance of any false finding stays bounded.
+    """Adjust p-values for multiple testing by Holm's method (family-wise error rate).
+
+    Parameters
+    ----------
+    p_values : sequence of float
+        The p-values of all tests.
+
+    Returns
+    -------
+    list of float
+        The adjusted p-values, in the same order.
 
     Examples
     --------
@@ -129,7 +161,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def p_text(p: float) -> str:
-    """Write a p-value in few digits, and a tiny one as a bound: no test gives certainty.
+    """Return a p-value as text with few digits; very small ones as an upper bound.
 
     Examples
     --------
@@ -142,16 +174,21 @@ def p_text(p: float) -> str:
 def paired_differences(
     curves: Mapping[str, Curve], n_train: int, n_test: int, n_folds: int | None = None
 ) -> tuple[Difference, ...]:
-    """Test every two methods, split by split; return the largest difference first.
+    """Test the difference between every two methods, paired by split or fold.
 
     Parameters
     ----------
     curves : dict of str to Curve
-        What was measured of each method, one row for each split.
+        The measure of each method, with one row for each split.
     n_train, n_test : int
-        The numbers of training and of test rows, or pairs, in each split.
+        The numbers of training and test samples, or pairs, in each split.
     n_folds : int, optional
-        How many splits hold out everything once, if the others repeat that.
+        For repeated cross-validation, the number of folds in each repeat.
+
+    Returns
+    -------
+    tuple of Difference
+        The tests, by decreasing difference.
     """
     means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
     tested = []
@@ -166,6 +203,6 @@ def paired_differences(
 
 
 def stability_of_best(orders: Sequence[IntArray], top: int) -> float:
-    """Compute Nogueira's index of the `top` first features of several orders."""
+    """Return Nogueira's stability index of the `top` first features of several orders."""
     features = np.arange(len(orders[0]))
     return nogueira_index(np.array([np.isin(features, order[:top]) for order in orders]))

@@ -1,4 +1,4 @@
-"""How far one ranking can be trusted: held-out supervision, resamples, correlated features."""
+"""Validate a ranking: held-out supervision, selection frequencies, correlated features."""
 
 from __future__ import annotations
 
@@ -30,49 +30,49 @@ from linkselect.pairs import Pairs
 from linkselect.selectors._stability import frequency_errors
 from linkselect.selectors._wrapper import arguments_of
 
-# Twins are looked for of the best selected features only.
+# Correlated features are searched for this many of the best selected features.
 MOST_WITH_TWINS = 300
 
 
 @dataclass(frozen=True)
 class Validation:
-    """How far a ranking can be trusted.
+    """How reliable a ranking is: performance, significance, stability and correlated features.
 
     Attributes
     ----------
     estimate : Estimate or None
-        How well the selected number of features does on held-out pairs or labels; None if there is
-        no supervision, or too little.
+        How well the selected number of features performs on held-out pairs or labels. None without
+        supervision, or with too little.
     p_value : float or None
-        How likely as good an estimate is if pairs or labels have nothing to do with X, by
-        permuting which row is which sample. None if no claim can be made.
+        The p-value of a permutation test. Under the null hypothesis, X is unrelated to the pairs or
+        labels. None if no valid test is possible.
     p_random : float or None
-        How likely as large a lead over as many random features is, if there is none; at least
-        `p_value`.
+        The p-value of a test against the same number of random features. Under the null hypothesis,
+        the selected features are no better. It is at least `p_value`.
     reason : str or None
-        Why there is no estimate or no p-value, in a sentence.
+        The reason why there is no estimate or no p-value, as a sentence.
     selected : tuple of int
         The selected features, best first.
     frequencies : tuple of float
-        The selection frequency of every feature, in the order of the columns: the share of
-        resamples in which it is selected. Empty if there is too little supervision to divide.
+        The selection frequency of each feature, in column order: the proportion of resamples in
+        which it is selected. Empty if there is too little supervision to divide into halves.
     together : tuple of float
-        For each selected feature the share of resamples in which it, or one that is highly
-        correlated with it, is selected. A method that avoids redundancy may select either, so its
-        own frequency alone misleads.
+        For each selected feature, the proportion of resamples that select the feature itself or one
+        that is highly correlated with it. A method that avoids redundancy selects only one of
+        several correlated features, so the frequency of each alone is misleading.
     n_resamples : int
-        How many resamples could be ranked.
+        The number of resamples on which the features were ranked.
     n_unranked : int
-        How many held too little supervision to be ranked.
+        The number of resamples with too little supervision to rank features.
     pairs_left : tuple of float or None
-        How many must-links and cannot-links have both ends in a resample, on average; None if the
-        method was not given pairs.
+        The mean numbers of must-links and cannot-links whose samples are both in a resample. None
+        if the method was not given pairs.
     twins : tuple of tuple of Twin
-        For each of the first 300 selected features up to three others that are highly correlated
-        with it, by at least 0.9 or at most -0.9; the most correlated first.
+        For each of the first 300 selected features, up to three features that are highly correlated
+        with it (at least 0.9 or at most -0.9), by decreasing correlation.
     left_out : tuple of (int, Twin)
-        Features that are not selected but highly correlated with one of these, and the one that
-        is most correlated with it.
+        Each feature that is not selected but highly correlated with a selected one, and the most
+        correlated of these.
     """
 
     estimate: Estimate | None
@@ -90,15 +90,15 @@ class Validation:
 
     @property
     def better_than_chance(self) -> bool | None:
-        """Whether the selected features agree with the supervision; None if it cannot be told.
+        """Whether `p_value` is at most 0.025, so that the selection agrees with the supervision.
 
-        The p-value is at most 0.025.
+        None if there is no p-value.
         """
         return None if self.p_value is None else self.p_value <= LEVEL
 
     @property
     def better_than_random(self) -> bool | None:
-        """Whether as many random features do worse; None if it cannot be told."""
+        """Whether `p_random` is at most 0.025; None if there is no p-value."""
         return None if self.p_random is None else self.p_random <= LEVEL
 
     @property
@@ -108,14 +108,14 @@ class Validation:
 
     @property
     def frequency_errors(self) -> tuple[float, ...]:
-        """The Monte Carlo standard error of each selection frequency, in the order of the columns.
+        """The Monte Carlo standard error of each selection frequency, in column order.
 
-        Two selections and two rejections are added to those that were seen (Agresti & Coull).
+        Two selections and two non-selections are added to those observed (Agresti & Coull).
         """
         return tuple(frequency_errors(self.frequencies, self.n_resamples).tolist())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data that can be written as JSON."""
+        """Return the validation as a dict that can be written as JSON."""
         return {
             "better_than_chance": self.better_than_chance,
             "better_than_random": self.better_than_random,
@@ -148,72 +148,74 @@ def validate(
     rankings: FoldRankings | None = None,
     n_resamples: int | None = None,
 ) -> Validation:
-    """Measure how far a ranking can be trusted.
+    """Measure how reliable a ranking is.
 
-    Three things: how well the selected number of features does on pairs or labels that the
-    selector has not seen; how often each selected feature is selected again on resamples; and
-    which features are highly correlated with a selected one.
+    The validation answers three questions. How well does the selected number of features perform on
+    held-out pairs or labels? How often is each selected feature selected on resamples? Which
+    features are highly correlated with a selected one?
 
-    The estimate is the pair AUC, or the accuracy of the nearest neighbour, on samples that no pair
-    or label names. Pairs are held out in halves that share no sample; labelled rows in 3 to 5
-    folds. The features are selected from fewer pairs or labels than there are, so the estimate
-    tends to be low.
+    The estimate is the pair AUC, or the accuracy of the nearest neighbour, on samples that no
+    training pair or label names. Pairs are held out in two halves that share no sample, and
+    labelled samples in 3 to 5 folds. In each fold, the features are selected from fewer pairs or
+    labels than are available, so the estimate tends to be low.
 
-    "Better than chance" means that the selected features agree with the pairs or labels. It is a
-    permutation test (see `p_value`), wrong for at most one in forty rankings that know nothing,
-    and valid if pairs were chosen without looking at X. Of pairs that are `Pairs.adaptive`, only
-    the others are held out. "Better than random" compares with as many features chosen at random.
+    "Better than chance" means that the selected features agree with the pairs or labels. This is a
+    permutation test (see `p_value`) at a one-sided level of 2.5 %. It is valid if the pairs were
+    chosen without looking at X, so pairs in `Pairs.adaptive` are never held out. "Better than
+    random" compares the selected features with the same number of random features.
 
-    Resamples are complementary halves of the samples. Samples that must-links or a group join stay
-    together, and a pair counts in a half that holds both of its ends.
+    Resamples are complementary halves of the samples. Samples that are joined by must-links or a
+    group stay together. A half contains the pairs whose samples are both in it.
 
-    How many folds, permutations and resamples (10 to 50) there are follows from the size of X and
-    the method, so that the same call gives the same result. A slow method is not ranked again on
-    permuted samples; then it takes more pairs to show the same.
+    The numbers of folds, permutations and resamples (10 to 50) depend only on the size of X and the
+    method, so that repeated calls give the same result. A slow method is not ranked again on
+    permuted samples, so its test needs more pairs for the same power.
 
-    The estimate does not find the best number of features, and a method can fail on data where
-    another one does well.
+    The estimate cannot determine the best number of features. A method may also fail on data on
+    which another method performs well.
 
     Parameters
     ----------
     selector : selector
-        With `order_` after fitting. One that is fitted already, on this X, is not fitted again on
-        all of it.
+        A selector that has `order_` after fitting. If it is already fitted to X, it is not refitted
+        to all of X.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
-        Labels of all or some samples. They do not count if there are pairs, unless the selector
-        looks at labels only, or these are `pairs | Pairs.from_labels(y)`: then labels are held out
-        if there are 30 or more, and the pairs of a fold name no held-out sample.
+        Labels of all or some samples. If pairs are given, labels are ignored, unless the selector
+        uses labels only or the pairs are `pairs | Pairs.from_labels(y)`. In the last case, labels
+        are held out if there are at least 30, and the training pairs of a fold name no held-out
+        sample.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of a pandas X, else row numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each row, such as a patient. A group is held out as a whole, its unlabelled
-        rows, too, and exchanged as a whole with others of its size.
+        The group of each sample, such as the patient. Groups are held out as a whole, including
+        unlabelled samples, and permuted as a whole among groups of the same size.
     batches : array-like of shape (n_samples,), optional
-        The batch of each row, such as a plate. Rows are exchanged inside their batch only.
+        The batch of each sample, such as the plate. Samples are permuted within batches only.
     random_state : int, default=0
-        Determines folds, permutations, resamples, the random choice of features, and what the
-        selector draws if its own `random_state` is None.
+        Determines folds, permutations, resamples and random features, and seeds the selector if its
+        own `random_state` is None.
     track : callable, default=iter
-        Wraps the list of steps, to show progress.
+        Wraps the list of steps, for example in a progress bar.
     rankings : FoldRankings, optional
-        What `choose_number` ranked on its folds, which are then not fitted again. If it dealt out
-        the folds several times, the estimate is the mean over all of them.
+        The `rankings` of `choose_number`, to avoid refitting. If `choose_number` repeated its
+        folds, the estimate is the mean over all repeats.
     n_resamples : int, optional
-        On how many resamples selection frequencies are measured. Default: by the rule above.
+        The number of resamples for selection frequencies. Default: 10 to 50, as described above.
 
     Returns
     -------
     Validation
+        The estimate, the tests, the selection frequencies and correlated features.
 
     See Also
     --------
-    pair_auc_curve : The same estimate over several numbers of features.
-    compare : Several methods side by side.
-    StableSelector : A ranking by how often features are selected.
+    pair_auc_curve : Measure the AUC of held-out pairs at several numbers of features.
+    compare : Compare several methods.
+    StableSelector : Rank features by their selection frequency.
 
     Examples
     --------
@@ -257,18 +259,18 @@ def validate(
 
 
 def _check_same_groups(rankings: FoldRankings, groups: IntArray | None) -> None:
-    """Refuse folds that were dealt by other groups: one may have rows on both sides."""
+    """Raise an error for folds with other groups, which may have a group on both sides."""
     dealt = rankings.held_out.groups
     if groups is not None and (dealt is None or not np.array_equal(groups, dealt)):
         raise GuidedValueError(
-            "The rankings come from folds that were dealt by other groups, or by none.",
-            "Pass the same groups= to choose_number.",
+            "The rankings come from folds with other groups, or without groups.",
+            "Pass the same groups to choose_number.",
             "rankings",
         )
 
 
 def _fits_per_fold(rankings: FoldRankings | None) -> int:
-    """Return how often a fold is fitted: more than once if it chooses a number of features."""
+    """Return the number of fits per fold; a fold that chooses its number of features needs more."""
     chooses = rankings is not None and rankings.numbers is not None
     return 1 + FOLDS_INSIDE if chooses else 1
 
@@ -281,7 +283,7 @@ def best_of(fitted: Any) -> IntArray:
 def _rank_folds(
     ranker: FoldRanker, again: Any, effort: Effort, track: Track
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank by what each fold leaves; keep as many features as the method's own rule says there."""
+    """Rank the features in each fold, applying the method's own rule for their number, if any."""
     own = ranker.selector
 
     def rank(folds: Folds) -> FoldRankings:
@@ -304,7 +306,7 @@ def _measure(
     effort: Effort,
     track: Track,
 ) -> Measured:
-    """Measure what the folds hold out: beside permuted samples, random and all features."""
+    """Evaluate the held-out supervision and compare with chance, random and all features."""
     held_out, tested, seed = rankings.held_out, rankings.first(effort.n_repeats), ranker.seed
     ways = held_out.arrangements(batches)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
@@ -325,14 +327,14 @@ def _measure(
         held_out.n_held_out,
         held_out.contrast,
     )
-    # Features that are not shown to agree with what is known may do better than random ones all the
-    # same, by calling every sample a member of the largest class.
+    # Features that do not agree with the supervision may still be better than random ones, for
+    # example by assigning all samples to the largest class. So both tests must be significant.
     both = None if found.p_value is None else max(p_random, found.p_value)
     return estimate, found.p_value, both, found.reason
 
 
 def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
-    """Return the selected features of a fitted selector, best first, if it was fitted on such X."""
+    """Return the selected features of a fitted selector, best first; check that X fits to it."""
     order = order_of(fitted)
     ours, theirs = getattr(fitted, "feature_names_in_", None), names_of(X)
     renamed = ours is not None and theirs is not None and list(ours) != list(theirs)
@@ -340,8 +342,8 @@ def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
         name = type(fitted).__name__
         what = "has other features" if renamed else f"has {n_features} features"
         raise GuidedValueError(
-            f"{name} is fitted already, on {len(order)} features, but X {what}.",
-            f"Pass the X that it was fitted on, or an unfitted {name}.",
+            f"{name} is already fitted to {len(order)} features, but X {what}.",
+            f"Pass the X to which it was fitted, or an unfitted {name}.",
             "selector",
         )
     return order[np.asarray(fitted.get_support())[order]]

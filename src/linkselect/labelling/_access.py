@@ -1,4 +1,4 @@
-"""Access to the page: only for requests from this machine that have the secret link."""
+"""Access control: the page answers only requests from this machine that know its token."""
 
 import html
 import secrets
@@ -7,7 +7,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-# Only what the server itself sends; no inline script, no inline style, no address elsewhere.
+# Load resources from this server only; no inline scripts or styles.
 PAGE_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
     "frame-src 'self'; form-action 'self'; base-uri 'none'"
@@ -16,47 +16,47 @@ HEADERS = {
     "cache-control": "no-store",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
-    # With no-referrer, browsers would send the Origin "null" with every form.
+    # With no-referrer, browsers would submit every form with the Origin "null".
     "referrer-policy": "same-origin",
     "x-content-type-options": "nosniff",
 }
-# The same for every address without the token, so that it tells nothing about the right one.
+# Identical for every address without the token, so that it reveals nothing about the token.
 LOST = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>Not the address of the page · linkselect</title>
-<h1>Nothing is at this address</h1>
-<p>It belongs to an earlier start of the page, or its end is missing: the whole address ends with a
+<title>Page not found · linkselect</title>
+<h1>Page not found</h1>
+<p>This address belongs to an earlier session or is incomplete: a complete address ends with a
 slash.</p>
 <p>{again}</p>
 """
 
 
 def new_token() -> str:
-    """Return a secret that cannot be guessed, in characters that are allowed in an address."""
+    """Return a secret that cannot be guessed and may be part of a URL."""
     return secrets.token_urlsafe(24)
 
 
 class Guard:
-    """Let a request through only if it has the token, and comes to and from our own address.
+    """Accept only requests that carry the token and name this server as host and origin.
 
-    The token is the first part of every path. A cookie would be sent to other ports of this
-    machine too, and browsers keep cookies from pages inside a notebook.
+    The token is the first part of every path. A cookie would not do: browsers send cookies to every
+    port of this machine, and block them on pages inside a notebook.
 
     Parameters
     ----------
     app : ASGI application
-        What answers; it sees paths without the token.
+        The application to protect; it receives paths without the token.
     token : str
         The secret.
     port : int
-        The port of the server; the names of the host are 127.0.0.1 and localhost.
+        The port of the server. Accepted host names are 127.0.0.1 and localhost.
     framed_by : str
-        Which pages may show ours in a frame, as Content-Security-Policy has it.
+        Sources that may embed the page in a frame, in the syntax of Content-Security-Policy.
     again : str
-        How to come back to the page from an address that is not its own any more.
+        Instructions for finding the current address, shown at an outdated one.
     """
 
     def __init__(
@@ -70,9 +70,9 @@ class Guard:
         self._tickets: set[str] = set()
 
     def ticket(self) -> str:
-        """Return a path that leads to the page once, and to nothing then.
+        """Return a path that redirects to the page once.
 
-        Other users of this machine can read with which address a browser was started.
+        Other users of this machine can see the address with which a browser was started.
         """
         ticket = new_token()
         self._tickets.add(ticket)
@@ -87,7 +87,7 @@ class Guard:
         return bool(found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request, or refuse it; say why only to who has an address that is lost."""
+        """Handle or refuse a request; explain only how to find the current address."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -101,7 +101,7 @@ class Guard:
         given, slash, rest = scope["path"].removeprefix("/").partition("/")
         status = self._refusal(scope, given)
         if status in (0, 404) and (status or not slash):
-            # Without the slash at the end, addresses on the page would lack the token.
+            # Without the trailing slash, relative links on the page would lose the token.
             page = Response(self._lost, 404, media_type="text/html")
             await page(scope, receive, self._with_headers(send))
             return
@@ -112,14 +112,14 @@ class Guard:
         await self.app(inner, receive, self._with_headers(send))
 
     def _is_ours(self, headers: Headers) -> bool:
-        """Tell whether a request names our host, once, and at most one page that it comes from."""
+        """Return whether a request names this server as its only host, and at most one origin."""
         hosts = headers.getlist("host")
         return len(hosts) == 1 and hosts[0] in self.hosts and len(headers.getlist("origin")) < 2
 
     def _refusal(self, scope: Scope, token: str) -> int:
-        """Return the status with which to refuse a request; 0 if it may pass."""
+        """Return the HTTP status for refusing a request; 0 if it is allowed."""
         headers, is_post = Headers(scope=scope), scope["method"] == "POST"
-        # The host first: a foreign name that resolves to this machine must get no information.
+        # Check the host first: a foreign name that resolves to this machine must learn nothing.
         if not self._is_ours(headers):
             return 421
         if not _same(token, self.token):
@@ -128,7 +128,7 @@ class Guard:
             return 405
         if is_post and headers.get("origin") != f"http://{headers['host']}":
             return 403
-        # Newer browsers say who asks; parts of a page are only for our own pages.
+        # Browsers name the requesting site: others may link to the page but not load its parts.
         is_elsewhere = headers.get("sec-fetch-site", "none") not in ("same-origin", "none")
         navigates = headers.get("sec-fetch-mode") == "navigate" and not is_post
         return 403 if is_elsewhere and not navigates else 0
@@ -148,5 +148,5 @@ class Guard:
 
 
 def _same(text: str, other: str) -> bool:
-    """Compare two texts in a time that does not tell how far they agree."""
+    """Compare two strings in a time that does not depend on where they differ."""
     return secrets.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

@@ -1,4 +1,4 @@
-"""Whether more answers are worth it: how often simulated runs gained in the same state."""
+"""Advice on whether to answer more questions, from simulations in a similar situation."""
 
 from typing import NamedTuple
 
@@ -6,54 +6,55 @@ N_SETS, MOST_ANSWERS = 30, 100
 
 
 class State(NamedTuple):
-    """Runs in which at least a share of the best features stayed over the last 10 answers."""
+    """Simulated runs in which a similar share of the best features stayed over 10 answers."""
 
     least: float
-    """The share."""
+    """The least share of the best features that stayed."""
     gained: int
-    """In how many of 100 runs 20 more answers gained more than one point of accuracy.
+    """Of 100 runs, those in which 20 more answers raised accuracy by more than one point.
 
-    This and the next number are those of docs/asking_simulation.md.
+    `gained` and `lost` are taken from docs/asking_simulation.md.
     """
     lost: int
-    """In how many they lost more than one."""
+    """Of 100 runs, those in which 20 more answers lowered accuracy by more than one point."""
     words: str
-    """What that means."""
+    """The recommendation."""
 
 
-# The first state that fits counts.
+# The first matching state applies.
 STATES = (
-    State(0.7, 24, 24, "20 more answers would probably improve the features little{}."),
-    State(0.4, 29, 22, "20 more answers may improve the features a little{}."),
-    State(0.0, 42, 23, "The features still change: go on."),
+    State(0.7, 24, 24, "20 more answers are unlikely to improve the ranking much{}."),
+    State(0.4, 29, 22, "20 more answers may improve the ranking slightly{}."),
+    State(0.0, 42, 23, "The best features are still changing: keep answering."),
 )
-# Who has not seen that the ranking is better than chance needs more answers for that, too.
-TO_CHECK = ", but help to check them"
+# Until the ranking is shown to be better than chance, more answers also serve to validate it.
+TO_CHECK = ", but would help to validate it"
 
 
 def advice(n_kept: int | None, n_best: int, *, is_trusted: bool) -> str:
-    """Say what 20 more answers would probably gain; nothing if that is not known.
+    """Return a sentence on the expected benefit of 20 more answers; empty if unknown.
 
     Parameters
     ----------
     n_kept : int or None
-        How many of the best features stayed over the last 10 answers; None if there were none.
+        Number of the best features that were also among the best 10 answers ago. None if there
+        was no ranking then.
     n_best : int
-        How many features are called the best.
+        Number of best features.
     is_trusted : bool
-        Whether the ranking was shown to be better than chance.
+        Whether the ranking has been shown to be better than chance.
 
     Examples
     --------
     >>> print(advice(2, 10, is_trusted=False))  # doctest: +ELLIPSIS
-    The features still change: go on. In simulations of up to 100 answers on 30 data sets, 20 ...
+    The best features are still changing: keep answering. In simulations on 30 data sets with ...
     """
     if n_kept is None:
         return ""
     state = next(one for one in STATES if n_kept >= one.least * n_best - 1e-9)
     return (
-        f"{state.words.format('' if is_trusted else TO_CHECK)} In simulations of up to "
-        f"{MOST_ANSWERS} answers on {N_SETS} data sets, 20 more answers in this state gained more "
-        f"than one point of accuracy in {state.gained} of 100 runs and lost more than one in "
-        f"{state.lost}."
+        f"{state.words.format('' if is_trusted else TO_CHECK)} In simulations on {N_SETS} data "
+        f"sets with up to {MOST_ANSWERS} answers, 20 more answers in this situation raised "
+        f"accuracy by more than one percentage point in {state.gained} of 100 runs and lowered it "
+        f"by more than one in {state.lost}."
     )

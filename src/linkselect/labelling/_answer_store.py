@@ -1,8 +1,8 @@
-"""Answers on disk: one SQLite file per labelling, and beside it the pairs as CSV.
+"""Store answers on disk: one SQLite file per labelling session, and the pairs as CSV next to it.
 
-Every answer is on the disk, in SQLite's log, before it is confirmed. In pauses the SQLite file
-takes it over, so that it has everything wherever it is moved, and the CSV file is written: an
-answer costs the same however many there are.
+Every answer is written to SQLite's log before it is confirmed. When the user pauses, the log is
+merged into the SQLite file, which can then be moved on its own, and the CSV file is written. The
+cost of an answer therefore does not grow with their number.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from linkselect.asking import PairQueries
 from linkselect.labelling._watched_file import WatchedFile
 from linkselect.pairs._pair_files import check_csv_ids, csv_content
 
-# Changed when a file could not be understood. Format 1 had no column `adaptive`.
+# Increased when older versions could not read the file. Format 1 had no column `adaptive`.
 FORMAT = 2
 TABLES = (
     "DROP TABLE IF EXISTS about",
@@ -34,17 +34,17 @@ TABLES = (
 ) STRICT""",
 )
 LINES = "SELECT given, a, b, name_a, name_b, answer, adaptive FROM answer ORDER BY place"
-# Whether it was given, the two rows and their names, the answer, and whether it is adaptive.
+# Whether it is an imported pair, two rows, their names, the answer, whether it is adaptive.
 Line = tuple[int, int, int, str, str, str, int]
 LISTED = ("given", "answers", "names", "adaptive")
 
 
 class NotStoredError(GuidedError, OSError):
-    """An answer that could not be written, and why; what was written before is still there."""
+    """An answer could not be written; earlier answers are still stored."""
 
 
 def answer_file_of(out: Path) -> Path:
-    """Return the file that holds the answers behind a file of pairs.
+    """Return the path of the answer file that belongs to a CSV file of pairs.
 
     Examples
     --------
@@ -55,9 +55,9 @@ def answer_file_of(out: Path) -> Path:
 
 
 class AnswerFile:
-    """All answers in a SQLite file that one process holds, and the pairs in a CSV file.
+    """A SQLite file of all answers, locked by one process, and a CSV file of the pairs.
 
-    What `store` wrote is on the disk when it returns, whatever happens to the process then.
+    When `store` returns, the answers are on disk and survive a crash of the process.
 
     Parameters
     ----------
@@ -68,14 +68,14 @@ class AnswerFile:
     def __init__(self, out: Path) -> None:
         self.out, self.path = out, answer_file_of(out)
         if not self.path.exists():
-            self._check_no_pairs("does not")
+            self._check_no_pairs("does not exist")
         self._begin()
         self._watch(None)
         try:
             if not self._is_empty():
                 self._check()
             if self._is_new:
-                self._check_no_pairs("holds no answers")
+                self._check_no_pairs("contains no answers")
             clear_parts(out)
             self._watch(_digest(out.read_bytes()) if out.exists() else None)
         except BaseException:
@@ -83,11 +83,11 @@ class AnswerFile:
             raise
 
     def _begin(self) -> None:
-        """Hold a file in which nothing is stored, as far as we know."""
+        """Open the answer file and assume that it is empty."""
         self._connection = _connect(self.path)
         self._is_new = True
         self._lines: list[Line] = []
-        # The revision and the number of the answers that are stored, and of those in the CSV file.
+        # Revision and number of the answers in the answer file, and in the CSV file.
         self._stored: tuple[int, int] | None = None
         self._exported: tuple[int, int] | None = None
 
@@ -104,13 +104,14 @@ class AnswerFile:
     def _check_no_pairs(self, why: str) -> None:
         if self.out.exists():
             raise GuidedValueError(
-                f"{self.out} exists, but {self.path.name} {why}: it holds pairs from elsewhere.",
-                "Name another file to write, and pass these as pairs to go on from.",
+                f"{self.out} already exists, but {self.path.name} {why}, so the pairs come from "
+                "another source.",
+                "Choose another output file, and pass the existing one as pairs to continue from.",
                 "out",
             )
 
     def _is_empty(self) -> bool:
-        """Tell whether there is nothing in the file, or only our tables without any line."""
+        """Return whether the file has no tables, or only our tables without rows."""
         sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
         names = {name for (name,) in self._connection.execute(sql)}
         if not names <= {"about", "answer"}:
@@ -120,7 +121,7 @@ class AnswerFile:
         )
 
     def _check(self) -> None:
-        """Refuse a file of another program, and a CSV file that was changed by something else."""
+        """Refuse a foreign answer file and a CSV file that another program has changed."""
         try:
             about = self._about()
         except sqlite3.DatabaseError as error:
@@ -128,17 +129,18 @@ class AnswerFile:
         if about.get("format") not in ("1", str(FORMAT)):
             raise GuidedValueError(
                 f"{self.path} was written by another version of linkselect.",
-                "Move it away, and go on from the pairs.",
+                "Move it to another folder, and continue from the pairs in the CSV file.",
                 "out",
             )
-        # The process can end just before the CSV file takes its place: then it is the one before.
+        # If the process ended just before replacing the CSV file, its previous version is valid.
         known = (about.get("csv"), about.get("csv before"))
         if self.out.exists() and _digest(self.out.read_bytes()) not in known:
             raise GuidedValueError(
-                f"{self.out} was changed by something else, so that it and {self.path.name} "
-                "differ.",
-                f"To go on from the CSV file, rename it, move {self.path.name} away and pass the "
-                "renamed file as pairs; to go on from the answers, move the CSV file away.",
+                f"{self.out} was changed by another program and no longer matches "
+                f"{self.path.name}.",
+                f"To keep the changes, rename the CSV file, move {self.path.name} to another "
+                "folder and pass the renamed file as pairs. To discard them, move the CSV file to "
+                "another folder.",
                 "out",
             )
         self._is_new = "state" not in about
@@ -146,10 +148,10 @@ class AnswerFile:
             self._upgrade(json.loads(about["state"]))
 
     def _upgrade(self, state: dict[str, Any]) -> None:
-        """Give each line of a file of format 1 what its state says: whether it is adaptive."""
+        """Upgrade a file of format 1: store in each row whether its pair is adaptive."""
         chosen = state.pop("adaptive", None)
         rows = self._connection.execute("SELECT place, given, a, b FROM answer").fetchall()
-        if chosen is None:  # written when no question was drawn, except by the strategy random
+        if chosen is None:  # an old file: only the strategy "random" drew questions
             adaptive = [not given and state["strategy"] != "random" for _, given, _, _ in rows]
         else:
             pairs = {frozenset(pair) for pair in chosen}
@@ -171,7 +173,7 @@ class AnswerFile:
         self._connection.executemany("REPLACE INTO about VALUES (?, ?)", values.items())
 
     def state(self) -> dict[str, Any] | None:
-        """Return what `PairQueries.from_state` takes; None if nothing was stored yet."""
+        """Return the state for `PairQueries.from_state`; None if nothing is stored yet."""
         if self._is_new:
             return None
         state: dict[str, Any] = json.loads(self._about()["state"])
@@ -184,31 +186,31 @@ class AnswerFile:
                 state["adaptive"].append([a, b])
         return state
 
-    # -- while answers come ------------------------------------------------------------------------
+    # -- storing answers ---------------------------------------------------------------------------
 
     def store(self, queries: PairQueries) -> None:
-        """Write what is new in the answers; it is on the disk then.
+        """Write new answers to disk.
 
         Raises
         ------
         NotStoredError
-            If the disk is full or gone, or something else has moved or changed one of the files.
-            What was stored before is unchanged.
+            If the disk is full or unavailable, or another program has moved or changed one of the
+            files. Answers stored earlier are unchanged.
         """
         complaints = [file.complaint() for file in (self._answers, self._csv)]
         if any(complaints):
             raise NotStoredError(" ".join(filter(None, complaints)))
         try:
-            if self._answers.is_told:  # and still gone
+            if self._answers.is_reported:  # still missing, and the user knows
                 self._begin_anew()
-            if self._csv.is_told:
-                self._csv.note()  # as if it had never been there
+            if self._csv.is_reported:
+                self._csv.note()  # treat it as not yet written
                 self._exported = None
             self._store(queries)
         except (sqlite3.DatabaseError, OSError) as error:
             raise NotStoredError(
                 f"The answer could not be saved: {_reason(error)}.",
-                "Earlier answers are still there. Free some space on the disk and answer again.",
+                "Earlier answers are safe. Free some disk space and answer again.",
             ) from error
 
     def _store(self, queries: PairQueries) -> None:
@@ -242,10 +244,10 @@ class AnswerFile:
         self._answers.note()
 
     def _is_reopened(self) -> bool:
-        """Open what is in the place of our file, if it holds the first of our answers or all."""
+        """Reopen the file at our path if it holds all our answers or the first of them."""
         self._let_go()
         try:
-            # First without a lock and a trace: it may be the file of something else.
+            # Read without locking or modifying: the file may belong to another program.
             address = f"{self.path.absolute().as_uri()}?mode=ro&immutable=1"
             with closing(sqlite3.connect(address, uri=True)) as looking:
                 sql = "SELECT name FROM sqlite_master" if self._is_new else LINES
@@ -255,18 +257,18 @@ class AnswerFile:
             self._connection = _connect(self.path)
         except (sqlite3.Error, GuidedError, OSError):
             return False
-        if len(found) < len(self._lines):  # the others are stored again with the next answer
+        if len(found) < len(self._lines):  # the next answer stores the others again
             self._lines, self._stored = found, None
         return True
 
     def _let_go(self) -> None:
-        """Close the file without a trace in what may have taken its place."""
+        """Close the file without modifying another file that may have replaced it."""
         with suppress(sqlite3.Error, OSError):
             if self._answers.is_in_place():
-                # Closing would write the log over what may be something else by now. All answers
-                # are in memory.
+                # Closing would write the log into a file that may have been replaced. All answers
+                # are still in memory.
                 os.truncate(self._log, 0)
-            else:  # moved or deleted: wherever it is, it is to have all answers
+            else:  # moved or deleted: complete it wherever it is
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._connection.close()
         with suppress(OSError):
@@ -275,15 +277,15 @@ class AnswerFile:
 
     @property
     def _log(self) -> Path:
-        """Where SQLite keeps what the file has not taken over yet."""
+        """SQLite's write-ahead log, not yet merged into the file."""
         return self.path.with_name(f"{self.path.name}-wal")
 
     # -- the pairs as CSV --------------------------------------------------------------------------
 
     def export(self, queries: PairQueries) -> None:
-        """Write the pairs as CSV if they are newer than the file, and it is ours.
+        """Write the pairs as CSV if they are newer than the file and no other program changed it.
 
-        What has become of a file that is not is for `store` and `close` to say.
+        `store` and `close` report files that were changed or moved.
         """
         if self._answers.condition() == self._csv.condition() == "ours":
             self._store(queries)
@@ -296,7 +298,7 @@ class AnswerFile:
         content = csv_content(queries.pairs)
         digest = _digest(content)
         if digest != self._digest or not self.out.exists():
-            # First, so that the file is known whether the process ends before it is there or after.
+            # Store the digest first, so that the file is recognised even after a crash.
             with self._connection:
                 self._set({"csv before": self._digest or digest, "csv": digest})
             self._answers.note()
@@ -308,9 +310,9 @@ class AnswerFile:
     # -- the end -----------------------------------------------------------------------------------
 
     def close(self, queries: PairQueries) -> str:
-        """Bring both files up to date and let go of them; return what the person must know.
+        """Update both files and close them; return messages for the user.
 
-        Nothing that something else has put in the place of a file is written over.
+        A file that another program has put in place of ours is not overwritten.
         """
         said = []
         try:
@@ -324,7 +326,7 @@ class AnswerFile:
         return " ".join(said)
 
     def _settle(self) -> list[str]:
-        """Begin a new file if the old one is gone, under another name if it is not ours."""
+        """Start a new file if ours was deleted; use another name if it was replaced."""
         condition, before = self._answers.condition(), self.path
         if condition == "ours":
             return []
@@ -337,13 +339,13 @@ class AnswerFile:
         self._begin_anew()
         if condition == "gone":
             return [
-                f"{before} was moved or deleted. It is written anew with all answers; the pairs "
-                f"are in {self.out}."
+                f"{before} was moved or deleted. It has been rewritten with all answers; the "
+                f"pairs are in {self.out}."
             ]
         self._watch(None)
         return [
-            f"{before} was changed by something else, and is not written over. All answers are in "
-            f"{self.path}: name {self.out} as the file to write to go on."
+            f"{before} was changed by another program and has not been overwritten. All answers "
+            f"are in {self.path}; choose {self.out} as the output file to continue."
         ]
 
     def _settle_csv(self, queries: PairQueries) -> list[str]:
@@ -351,20 +353,20 @@ class AnswerFile:
             return []
         if self._csv.condition() == "changed":
             return [
-                f"{self.out} was changed by something else, and is not written over. All answers "
-                f"are in {self.path}."
+                f"{self.out} was changed by another program and has not been overwritten. All "
+                f"answers are in {self.path}."
             ]
         try:
             self._write_csv(queries)
         except (sqlite3.DatabaseError, OSError) as error:
             return [
                 f"{self.out} could not be written: {_reason(error)}. All answers are in "
-                f"{self.path}; the next start writes the pairs."
+                f"{self.path}; the pairs will be written at the next start."
             ]
         return []
 
     def discard(self) -> None:
-        """Let go of the file, and take it away if nothing is stored in it."""
+        """Close the file, and delete it if it contains no answers."""
         is_empty = False
         if self._answers.condition() == "ours":
             with suppress(sqlite3.Error):
@@ -375,20 +377,20 @@ class AnswerFile:
 
 
 def check_names(queries: PairQueries) -> None:
-    """Refuse samples whose names a CSV file could not give back."""
+    """Refuse sample ids that cannot be read back from a CSV file."""
     kinds = {type(sample) for sample in queries.sample_ids}
     if kinds not in ({str}, {int}):
         raise GuidedTypeError(
-            f"Samples are named by {', '.join(sorted(kind.__name__ for kind in kinds))}, which a "
-            "CSV file of pairs cannot give back.",
-            "Name all samples by whole numbers or all by text.",
+            f"Sample ids of type {', '.join(sorted(kind.__name__ for kind in kinds))} cannot be "
+            "stored in a CSV file of pairs.",
+            "Use only whole numbers or only text as ids.",
             "sample_ids",
         )
     check_csv_ids(queries.sample_ids, str if kinds == {str} else None)
 
 
 def mark_of(queries: PairQueries) -> tuple[int, int]:
-    """Return what changes with every change of the answers."""
+    """Return a value that changes whenever the answers change."""
     return queries.revision, sum(queries.counts.values())
 
 
@@ -402,7 +404,7 @@ def _lines(state: dict[str, Any]) -> list[Line]:
 
 
 def _n_same(old: list[Line], new: list[Line]) -> int:
-    """Count the lines that two lists begin with alike."""
+    """Return the length of the common beginning of two lists."""
     return sum(takewhile(bool, (one == other for one, other in zip(old, new, strict=False))))
 
 
@@ -413,11 +415,11 @@ def _reason(error: Exception) -> str:
 def _connect(path: Path) -> sqlite3.Connection:
     connection = None
     try:
-        # Answers come from several threads, but one at a time: see `Labelling`.
+        # Several threads write answers, but one at a time: see `Labelling`.
         connection = sqlite3.connect(
             path, isolation_level="IMMEDIATE", check_same_thread=False, timeout=1
         )
-        # No other process may write; the lock ends with this one, however it ends.
+        # No other process may write; the lock is released however this process ends.
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -428,8 +430,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             connection.close()
         if "locked" in str(error):
             raise GuidedValueError(
-                f"{path} is in use: its page is open already, from another start.",
-                "Use that page, end the other one first, or name another file.",
+                f"{path} is in use: its page is already open.",
+                "Use that page, close it first, or choose another output file.",
                 "out",
             ) from error
         if isinstance(error, sqlite3.OperationalError):
@@ -439,7 +441,9 @@ def _connect(path: Path) -> sqlite3.Connection:
 
 
 def _not_ours(path: Path, error: Exception) -> GuidedValueError:
-    return GuidedValueError(f"{path} is not a file of answers: {error}.", "Move it away.", "out")
+    return GuidedValueError(
+        f"{path} is not an answer file: {error}.", "Move it to another folder.", "out"
+    )
 
 
 def _digest(content: bytes) -> str:

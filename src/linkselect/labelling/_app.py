@@ -1,6 +1,6 @@
-"""The addresses of the page: what is shown by GET, what is done by POST.
+"""Routes of the page: GET shows a view, POST changes answers.
 
-Templates read most of what they show from the labelling itself.
+Templates read most of their content directly from the `Labelling` object.
 """
 
 import os
@@ -32,46 +32,45 @@ from linkselect.report._page import environment_of
 LONGEST_FORM = 4096
 LONGEST_WINDOW = 40
 FORM = "application/x-www-form-urlencoded"
-# How a question is looked at; goes on from page to page.
+# View options that are carried over from page to page.
 VIEW = {"hints": ("on", "off"), "values": ("all",)}
 SCRIPT_HASH = re.compile(rb"script-src '(sha256-[A-Za-z0-9+/=]+)'")
 Form = Mapping[str, str]
-# The type of each file that pages load, and where it is.
+# The media type, package and folder of each static file.
 STATIC = {
     "ask.js": ("text/javascript", "linkselect.labelling", "static"),
     "ask.css": ("text/css", "linkselect.labelling", "static"),
     "page.css": ("text/css", "linkselect.report", "templates"),
     "icon.png": ("image/png", "linkselect.labelling", "static"),
 }
-# Until there are so many answers, the best features are not listed beside values, unless the person
-# wants it. The order of the values tells nothing about them.
+# For tables of values, the best features are hidden for the first answers to avoid bias; a button
+# shows them. The order of the values does not reveal them.
 HIDDEN_UNTIL = 10
-# Of two samples, the features in which they differ most; on demand all, so many at a time.
+# Number of features shown at first (the largest differences), and per page if all are requested.
 VALUES_SHOWN = 12
 VALUES_AT_A_TIME = 200
 ANSWERS_SHOWN = 500
-# What may be said about the last thing that was done; nothing else from an address is shown.
+# Messages about the last action. Addresses name them; no other text of an address is shown.
 NOTES = {
     "alike": "Saved: alike.",
     "different": "Saved: different.",
     "unsure": "Saved: unsure. This pair will not be asked again.",
-    "same": "That answer was there already.",
-    "undone": "The last answer is taken back; here is its question again.",
-    "undone-only": "The last answer is taken back. Its question does not come next.",
-    "undone-given": "The last answer is taken back: it had changed a pair that was there before, "
-    "which is again as it was.",
-    "nothing": "There is no answer to take back.",
-    "changed": "The answer is changed.",
-    "removed": "The answer is taken back.",
-    "meanwhile-alike": "Meanwhile this pair was answered alike, in another window or in the list. "
-    "That stays; change it in the list if it is wrong.",
-    "meanwhile-different": "Meanwhile this pair was answered different, in another window or in "
-    "the list. That stays; change it in the list if it is wrong.",
+    "same": "This answer was already saved.",
+    "undone": "Last answer undone. Here is the question again.",
+    "undone-only": "Last answer undone. Another question comes first.",
+    "undone-given": "Last answer undone. The imported pair is restored.",
+    "nothing": "Nothing to undo.",
+    "changed": "Answer changed.",
+    "removed": "Answer removed.",
+    "meanwhile-alike": "Not saved: this pair was answered alike in another window or in the list. "
+    "If that is wrong, change it in the list.",
+    "meanwhile-different": "Not saved: this pair was answered different in another window or in "
+    "the list. If that is wrong, change it in the list.",
 }
 
 
 def make_app(labelling: Labelling, source: str) -> Starlette:
-    """Return the application of one labelling, without the guard before it."""
+    """Return the web application of a labelling session, without access control."""
     site = Site(labelling, source)
     shown: dict[str, Callable[[Request], Response]] = {
         "/": site.question,
@@ -113,7 +112,7 @@ def _taking(act: Callable[[Form], Response]) -> Callable[[Request], Any]:
 
 
 async def _read_form(request: Request) -> Form:
-    """Read a small form; anything else is not from our pages."""
+    """Read a small form; refuse anything that the pages do not send."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise HTTPException(400)
     body = b""
@@ -134,14 +133,14 @@ def _back_to(page: str, options: Form, **more: str) -> Response:
 
 
 class Site:
-    """Answers requests by what the labelling knows.
+    """Request handlers of a labelling session.
 
     Parameters
     ----------
     labelling : Labelling
         Questions, answers and rankings.
     source : str
-        What the samples are called.
+        Description of the samples, shown at the top of each page.
     """
 
     def __init__(self, labelling: Labelling, source: str) -> None:
@@ -149,7 +148,7 @@ class Site:
         self.source = source
 
     def page(self, template: str, status: int = 200, **content: Any) -> Response:
-        """Fill a template with the state of the labelling, and with what is given."""
+        """Render a template with the state of the session and additional content."""
         queries, file = self.labelling.queries, self.labelling.file
         found, busy = self.labelling.found()
         shared = {
@@ -167,17 +166,17 @@ class Site:
         filled = environment_of("linkselect.labelling").get_template(template)
         return Response(filled.render({**shared, **content}), status, media_type="text/html")
 
-    # -- what is done ---------------------------------------------------------------------------
+    # -- actions --------------------------------------------------------------------------------
 
     def answer(self, form: Form) -> Response:
-        """Take an answer to the question that a page shows."""
+        """Record the answer to a question."""
         outcome = self.labelling.answer(self._rows(form), _said(form))
         if outcome.contradiction is not None:
             return self._contradiction(outcome.contradiction, False)
         return _back_to("./", form, note=outcome.note)
 
     def change(self, form: Form) -> Response:
-        """Change or take back an earlier answer."""
+        """Change or remove an earlier answer."""
         rows = self._rows(form)
         said = None if form.get("answer") == "none" else _said(form)
         outcome = self.labelling.change(rows, said)
@@ -191,7 +190,7 @@ class Site:
         return _back_to("answers", form, note=note, **start)
 
     def resolve(self, form: Form) -> Response:
-        """Change an earlier answer, so that another one fits."""
+        """Change an earlier answer that contradicts another one, then record that one."""
         earlier = self._rows(form, "earlier_a", "earlier_b")
         said = _said(form, "earlier")
         first = self.labelling.change(earlier, said)
@@ -209,13 +208,13 @@ class Site:
         return _back_to("./", form, note="changed" if is_changed else second.note)
 
     def undo(self, form: Form) -> Response:
-        """Take back the last answer."""
+        """Undo the last answer."""
         return _back_to("./", form, note=self.labelling.undo())
 
     def _contradiction(
         self, found: Contradiction, is_change: bool, saved: Answer | None = None
     ) -> Response:
-        """Show which earlier answers do not allow one, what was saved before, and the ways out."""
+        """Show the earlier answers that contradict one, and how to resolve this."""
         a, b = (self.labelling.samples.row_of[sample] for sample in found.pair)
         shown: dict[str, Any] = {"against": found, "question": self._two((a, b)), "saved": saved}
         return self.page("contradiction.html", is_change=is_change, **shown)
@@ -230,10 +229,10 @@ class Site:
             raise HTTPException(400)
         return a, b
 
-    # -- what is shown --------------------------------------------------------------------------
+    # -- views ----------------------------------------------------------------------------------
 
     def question(self, request: Request) -> Response:
-        """Show the next question of a window."""
+        """Show the next question in a browser window."""
         options = request.query_params
         rows = self.labelling.question(request.headers.get("x-window", "")[:LONGEST_WINDOW])
         hints = self._hints(options)
@@ -247,7 +246,7 @@ class Site:
         )
 
     def _hints(self, options: Form) -> bool:
-        """Tell whether to show which features count: for a table only after some answers."""
+        """Return whether to show the best features; tables hide them for the first answers."""
         wanted = options.get("hints")
         if wanted in ("on", "off"):
             return wanted == "on"
@@ -280,7 +279,7 @@ class Site:
         return shown
 
     def answers(self, request: Request) -> Response:
-        """List all answers, suspects first, a number of them at a time."""
+        """List all answers page by page, the suspicious ones first."""
         options = request.query_params
         listed = self.labelling.all_answers()
         start = _start(options.get("start", ""), len(listed), ANSWERS_SHOWN)
@@ -295,7 +294,7 @@ class Site:
         )
 
     def pair(self, request: Request) -> Response:
-        """Show two samples that were asked about before."""
+        """Show a pair of samples that has been answered."""
         try:
             rows = self._rows(request.query_params)
         except HTTPException as error:
@@ -305,12 +304,12 @@ class Site:
         return self.page("pair.html", question=self._two(rows), found_answers=found)
 
     def insight(self, request: Request) -> Response:
-        """Show what the background has found, as a part of a page."""
+        """Show the current ranking and its reliability, as part of a page."""
         busy = self.labelling.found()[1]
         return _with_busy(self.page("insight.html"), busy)
 
     def finish(self, request: Request) -> Response:
-        """Show the report, or that it is being made."""
+        """Show the result, and the report or its progress."""
         again = request.query_params.get("again") == "yes"
         result = self.labelling.findings()
         page = self.page(
@@ -325,7 +324,7 @@ class Site:
         return _with_busy(page, b'data-again="finish"' in page.body)
 
     def report(self, request: Request) -> Response:
-        """Send the report as it is; its own script and style are in the page."""
+        """Send the report, whose script and style are inline."""
         page = self.labelling.found()[0].report
         if page is None:
             raise HTTPException(404)
@@ -338,7 +337,7 @@ class Site:
         return Response(page, media_type="text/html", headers={"content-security-policy": policy})
 
     def mask(self, request: Request) -> Response:
-        """Draw where the best pixels are."""
+        """Send an image with the best pixels marked."""
         samples = self.labelling.samples
         best = self.labelling.found()[0].best
         if samples.image_shape is None or not len(best):
@@ -346,7 +345,7 @@ class Site:
         return Response(mask_png(samples.pixels(), best), media_type="image/png")
 
     def pixels(self, request: Request) -> Response:
-        """Draw the pixels of a sample."""
+        """Send the pixels of a sample as an image."""
         samples = self.labelling.samples
         row = request.path_params["row"]
         if samples.image_shape is None or row >= len(samples.ids):
@@ -354,18 +353,18 @@ class Site:
         return Response(png(samples.pixels(row)), media_type="image/png")
 
     def picture(self, request: Request) -> Response:
-        """Send the picture of a sample, by its number; there is no way to name a file."""
+        """Send the picture of a sample by row number; files cannot be requested by name."""
         try:
             file = (self.labelling.samples.pictures or {})[request.path_params["row"]]
             if Path(os.path.realpath(file)) != file:
-                raise HTTPException(404)  # a link has taken its place
+                raise HTTPException(404)  # replaced by a symbolic link
             content, kind = decoding.shown(file)
         except (KeyError, OSError, ImportError, decoding.NoPictureError) as error:
-            raise HTTPException(404) from error  # moved away or changed since the start
+            raise HTTPException(404) from error  # moved or changed since the start
         return Response(content, media_type=kind)
 
     def thumbnail(self, request: Request) -> Response:
-        """Send a small picture of a sample, if one was kept."""
+        """Send a thumbnail of a sample, or its picture if there is none."""
         samples, row = self.labelling.samples, request.path_params["row"]
         kept = None
         if samples.thumbnails is not None and row < len(samples.ids):
@@ -393,7 +392,7 @@ def _with_busy(page: Response, busy: bool) -> Response:
 
 
 def _start(given: str, n_lines: int, at_a_time: int) -> int:
-    """Return where the lines of a page start, by what an address says."""
+    """Return the first line to show, given the `start` value of an address."""
     wanted = int(given) if given.isascii() and given.isdecimal() and len(given) < 10 else 0
     last = max(0, n_lines - 1) // at_a_time
     return min(wanted // at_a_time, last) * at_a_time

@@ -1,8 +1,8 @@
-"""The ranking that follows answers in the background: what is wanted, and what was found last.
+"""Update rankings, validation and reports in a background process while answers arrive.
 
-The work is done by one process of joblib's executor, which follows `concurrent.futures`. Unlike the
-standard library's it does not run the user's script again in the new process, and it can end a
-process that is at work.
+The process belongs to joblib's executor, which has the interface of `concurrent.futures`. Unlike
+the executor of the standard library, it does not run the user's script again in the new process,
+and it can terminate a running task.
 """
 
 import hashlib
@@ -27,18 +27,18 @@ from linkselect.labelling import _worker
 
 Rows = IntArray | Sequence[tuple[int, int]]
 
-# The held-out estimate and the change of the best features come with every tenth answer, and once
-# there are more than a hundred, whenever their number has grown by a tenth.
+# A check (held-out estimate, stability of the best features) runs after every tenth answer. Beyond
+# 100 answers, it runs when their number has grown by a tenth.
 EVERY = 10
-# What is wanted comes in this order.
+# Tasks run in this order.
 FIRST = (_worker.report, _worker.rank, _worker.check)
-# Seconds to wait for another thread.
+# Timeout in seconds when waiting for another thread.
 PATIENCE = 5.0
-ENDED_EARLY = "the computation ended early; is there enough memory?"
+ENDED_EARLY = "the computation stopped unexpectedly; is there enough memory?"
 
 
 class Links(NamedTuple):
-    """Pairs of rows; those of them that are adaptive cannot be held out in a check."""
+    """Must-links and cannot-links between rows; a check cannot hold out adaptive ones."""
 
     must: Rows
     cannot: Rows
@@ -46,12 +46,12 @@ class Links(NamedTuple):
 
     @property
     def are_enough(self) -> bool:
-        """Whether features can be ranked: `LinkSelector` learns from must-links."""
+        """Whether features can be ranked: `LinkSelector` needs a must-link."""
         return len(self.must) > 0
 
     @property
     def key(self) -> str:
-        """What tells links apart from other ones, in whatever order they were answered.
+        """A hash of the links, independent of their order.
 
         Examples
         --------
@@ -65,30 +65,30 @@ class Links(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """What the background knows.
+    """Results of the background process so far.
 
     Attributes
     ----------
     order : ndarray of int
         All features, best first; empty before the first ranking.
     path : tuple of float
-        The share that each of the best features and those before it explain together.
+        Cumulative share of the differences that the best features explain.
     n_answers : int
-        How many answers that ranking knows.
+        Number of answers behind this ranking.
     checked : dict or None
         `estimate`, `reason`, `n_kept`, `n_best` and `n_answers` of the last check.
     report : bytes or None
-        The report, once it was asked for and made.
+        The report as HTML; None until it is ready.
     report_key : str
-        The key of the links that the report knows.
+        The key of the links behind the report.
     alarms : tuple of str
-        What the report says against the selected features.
+        Warnings of the report about the selected features.
     trouble : str or None
         Why the last ranking failed.
     report_trouble : str or None
         Why the last report failed.
     report_trouble_key : str
-        The key of the links of the report that failed.
+        The key of the links for which the report failed.
     """
 
     order: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
@@ -109,7 +109,7 @@ class Found:
 
 
 class Task(NamedTuple):
-    """A function of `_worker`, and the number of answers or the key of the links it is about."""
+    """A call of a `_worker` function; `about` is a number of answers or a key of links."""
 
     work: Callable[..., dict[str, Any]]
     about: Any
@@ -117,28 +117,29 @@ class Task(NamedTuple):
 
 
 class Background:
-    """Ranks features, one ranking after the other, always by the newest answers.
+    """Runs rankings one at a time, always with the latest answers.
 
     Parameters
     ----------
     X : array or sparse matrix
-        The samples as they are ranked.
+        The samples after preparation.
     about : dict
-        What the report says of them: `names`, `ids`, `source`, `preparation` and `image_shape`.
+        Their description for the report: `names`, `ids`, `source`, `preparation` and
+        `image_shape`.
     n_best : int
-        How many features are called the best.
+        Number of best features.
     """
 
     def __init__(self, X: Any, about: dict[str, Any], n_best: int) -> None:
         self._held: Any = (X, about)
         self._n_best = n_best
         self._changed = threading.Condition()
-        # By function; what is newer takes the place of the older.
+        # Waiting tasks by function; a newer task replaces an older one.
         self._wanted: dict[Any, Task] = {}
         self._running: Task | None = None
-        self._n_checked = 0  # how many answers there were when a check was wanted last
+        self._n_checked = 0  # number of answers at the last requested check
         self._future: Future[dict[str, Any]] = Future()  # of the last task
-        self._pool: Any = None  # None also once it was ended for something that comes first
+        self._pool: Any = None  # also None after it was terminated for a more urgent task
         self._closed = False
         self.found = Found()
         self._thread = threading.Thread(target=self._serve, daemon=True)
@@ -146,12 +147,12 @@ class Background:
 
     @property
     def busy(self) -> bool:
-        """Whether something is wanted that is not there yet."""
+        """Whether a task is waiting or running."""
         with self._changed:
             return bool(self._wanted) or self._running is not None
 
     def rank(self, n_answers: int, links: Links, before: Links | None) -> None:
-        """Ask for the ranking that so many answers give, and now and then for a check."""
+        """Request a ranking by `n_answers` answers, and a check if one is due."""
         if not links.are_enough:
             return
         with self._changed:
@@ -162,10 +163,9 @@ class Background:
                 self._want(_worker.check, n_answers, links, earlier, self._n_best)
 
     def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
-        """Ask for the report that links give, unless it is there or has failed; return their key.
+        """Request a report, unless it exists or has failed for these links; return their key.
 
-        What else is wanted waits until the report is there. With `again`, a report that has failed
-        is made again.
+        Other tasks wait until the report is ready. With `again`, a failed report is tried again.
         """
         key = links.key
         with self._changed:
@@ -186,12 +186,11 @@ class Background:
         self._changed.notify_all()
 
     def close(self) -> None:
-        """End the other process, and clear away its files."""
+        """Terminate the background process and delete its files."""
         with self._changed:
             self._closed = True
-            self._held = (
-                None  # `close` is known to Python until it ends, but the samples need not be
-            )
+            # Python keeps a reference to `close` until it exits; do not keep the samples as well.
+            self._held = None
             self._end_process()
             self._changed.notify_all()
         self._thread.join(timeout=PATIENCE)
@@ -231,7 +230,7 @@ class Background:
             has_ended = isinstance(error, BrokenExecutor)
             with self._changed:
                 if pool is not None and self._pool is not pool:
-                    # Ended for a report, after which the task comes again, unless a newer one does.
+                    # Terminated for a report: repeat the task afterwards, unless a newer one waits.
                     self._wanted.setdefault(task.work, task)
                     return
                 self._pool = None if has_ended else self._pool
@@ -239,7 +238,7 @@ class Background:
             self._note(task, {"error": text})
 
     def _submitted(self, task: Task, file: Path) -> Future[dict[str, Any]]:
-        """Hand a task to the process, which is started if there is none or it has ended."""
+        """Submit a task to the process, which is started if it is not running."""
         with suppress(BrokenExecutor):
             if self._pool is not None:
                 self._future = self._pool.submit(task.work, file, *task.arguments)
@@ -247,8 +246,8 @@ class Background:
         given = (os.getpid(), file.parent)
         self._pool = ProcessPoolExecutor(1, initializer=_worker.start, initargs=given)
         self._future = self._pool.submit(task.work, file, *task.arguments)
-        # Executors wait for their tasks when Python ends, before `atexit`; what is registered here
-        # after theirs comes first.
+        # At exit, executors wait for their tasks before `atexit` functions run. Registered after
+        # them, `close` runs first and does not wait.
         threading._register_atexit(self.close)  # type: ignore[attr-defined]
         return self._future
 
@@ -259,14 +258,14 @@ class Background:
             self._pool = None
 
     def _wait_until_taken(self) -> None:
-        # An executor that is shut down before its thread has taken the last task prints a KeyError
-        # and leaves its semaphores behind. Taking it needs milliseconds.
+        # An executor that is shut down before its thread has accepted the last task prints a
+        # KeyError and leaks semaphores. Accepting a task takes milliseconds.
         end = time.monotonic() + PATIENCE
         while not (self._future.running() or self._future.done()) and time.monotonic() < end:
             time.sleep(0.001)
 
     def _note(self, task: Task, found: dict[str, Any]) -> None:
-        """Keep what was found."""
+        """Store the result of a task."""
         is_report, error = task.work is _worker.report, found.pop("error", None)
         with self._changed:
             if error is not None and is_report:

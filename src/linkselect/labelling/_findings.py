@@ -1,4 +1,4 @@
-"""What the answers amount to: groups, how the best features differ between them, what is near."""
+"""Summarize the answers: groups of samples, their best features and the samples nearest to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,21 +15,21 @@ from linkselect.pairs._links import must_components
 
 # Pairs of rows.
 Links = IntArray | Sequence[tuple[int, int]]
-# What fits on a page that is to be taken in at a glance.
+# Limits that keep the page readable at a glance.
 MOST_GROUPS, MOST_MEMBERS, MOST_OTHERS = 6, 14, 7
 SORTED_BY, N_SORTED, MOST_PLACES = 3, 9, 3
-# The width of a mark on a line, as a share of it.
+# The width of a mark, as a share of the length of its line.
 MARK_WIDTH = 0.03
 
 
 class Group(NamedTuple):
-    """Samples that the answers join."""
+    """Samples joined by alike answers."""
 
     members: list[int]
-    """The rows of the first ones."""
+    """The rows of its first samples."""
     n_members: int
     others: list[int]
-    """Rows in no answer that the best features place nearest to this group, nearest first."""
+    """Rows without answers that are closest to this group in the best features, nearest first."""
 
 
 class Column(NamedTuple):
@@ -37,32 +37,32 @@ class Column(NamedTuple):
 
     name: str
     share: float
-    """What it and those above it explain together."""
+    """Cumulative share of the differences explained up to and including this feature."""
     means: list[float]
     """Its mean in each group."""
     places: list[float]
-    """Where marks of these means lie, from the smallest value of all samples, 0, to the largest, 1.
+    """Positions of these means: 0 is the smallest value of all samples, 1 the largest.
 
-    Marks that would cover each other are moved apart.
+    Marks that would overlap are moved apart.
     """
     ordered: list[int]
-    """Rows from the smallest to the largest value, in equal steps; only of the first features."""
+    """Rows at equal steps from the smallest to the largest value, for the first features only."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What a page shows at the end.
+    """Content of the result page.
 
     Attributes
     ----------
     groups : list of Group
         The largest groups of at least two samples.
     n_groups : int
-        How many such groups there are.
+        Number of all such groups.
     alone : list of int
-        Rows in answers that are in no group: the first ones.
+        The first rows that have answers but belong to no group.
     n_alone : int
-        How many such rows there are.
+        Number of all such rows.
     columns : list of Column
         The best features.
     """
@@ -82,28 +82,28 @@ def find(
     best: IntArray,
     path: Sequence[float],
 ) -> Findings:
-    """Describe groups by the best features.
+    """Describe the groups of samples in terms of the best features.
 
     Parameters
     ----------
     samples : ShownSamples
-        The values as they were given.
+        The samples with their original values.
     X : array or CSR matrix
-        The values as they are ranked.
+        The values after preparation, from which features are ranked.
     must : sequence of (int, int), or array
         The rows of alike pairs.
     named : sequence of int
-        The rows in any answer.
+        The rows of all samples with answers.
     best : ndarray of int
         The best features, best first.
     path : sequence of float
-        What the first features explain together.
+        Cumulative share of the differences explained by the best features.
     """
     every = np.arange(len(samples.ids))
     joined = groups_of(must)
     shown = joined[:MOST_GROUPS]
     scaled = _to_unit(as_samples(X).choose(best).dense().astype(float))
-    # Without a best feature nothing tells which samples are alike.
+    # Without best features, similarity to a group is undefined.
     free = np.setdiff1d(every, list(named)) if len(best) else every[:0]
     others = _nearest(scaled, shown, free)
     groups = [
@@ -120,23 +120,23 @@ def find(
 
 
 class Part(NamedTuple):
-    """A part of a picture that some of the first features look at."""
+    """A region of a picture measured by some of the first features."""
 
     region: Region
-    """Where it is, in per cent."""
+    """Its position, in per cent of width and height."""
     numbers: str
-    """The numbers of these features, from 1."""
+    """The ranks of these features, starting at 1."""
 
 
 class Places(NamedTuple):
-    """Pictures to draw parts over."""
+    """Example pictures on which to draw regions."""
 
     rows: list[int]
     parts: list[Part]
 
 
 def places_of(samples: ShownSamples, found: Findings) -> Places | None:
-    """Return the parts that the first features look at, and one picture of each group."""
+    """Return the regions measured by the first features, and one picture of each group."""
     numbers: dict[Region, list[int]] = {}
     for number, column in enumerate(found.columns[:SORTED_BY], 1):
         if column.name in samples.regions:
@@ -152,7 +152,7 @@ def places_of(samples: ShownSamples, found: Findings) -> Places | None:
 
 
 def groups_of(must: Links) -> list[IntArray]:
-    """Return the rows that alike pairs join, the largest group first.
+    """Return the groups of rows connected by alike pairs, largest first.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _to_unit(values: FloatArray) -> FloatArray:
 
 
 def _nearest(values: FloatArray, groups: list[IntArray], free: IntArray) -> list[IntArray]:
-    """Give each free row to the group whose mean is nearest; return the nearest ones of each."""
+    """Assign free rows to the group with the nearest mean; return the nearest rows per group."""
     if not groups:
         return []
     means = np.array([values[rows].mean(axis=0) for rows in groups])
@@ -198,7 +198,7 @@ def _column(
 
 
 def _apart(places: list[float]) -> list[float]:
-    """Move marks apart that would cover each other, to the right and then back from the end.
+    """Move overlapping marks apart: first to the right, then back from the right end.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The page in the output of a notebook, beside the code that uses the answers."""
+"""Show the page in the output of a notebook cell, and use its answers in Python."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from linkselect.pairs._ids import check_ids
 if TYPE_CHECKING:
     from linkselect.labelling._serving import Server
 
-# Jupyter on this machine; elsewhere the link opens the page.
+# Pages of a local Jupyter server may embed the page; elsewhere, use the link.
 FRAMED_BY = "'self' http://localhost:* http://127.0.0.1:*"
 REPEAT = """from linkselect import LinkSelector
 
@@ -36,12 +36,12 @@ selector = LinkSelector().fit(X, pairs=queries.pairs{ids})"""
 
 
 class OpenQueries(PairQueries):
-    """Questions whose page is open: `pairs` grows with every answer.
+    """A `PairQueries` with an open page: `pairs` grows with every answer.
 
     Attributes
     ----------
     address : str
-        The address of the page, with the token.
+        The address of the page, including its secret token.
     """
 
     address: str
@@ -49,17 +49,17 @@ class OpenQueries(PairQueries):
     _labelling: Labelling | None = None
 
     def answer(self, pair: Sequence[Hashable], answer: Said) -> Contradiction | None:
-        """Record an answer as `PairQueries` does, and write it to `out` as the page does."""
+        """Record an answer as `PairQueries` does, and save it to `out`."""
         with self._writing():
             return super().answer(pair, answer)
 
     def change(self, pair: Sequence[Hashable], answer: Said | None) -> Contradiction | None:
-        """Change an answer as `PairQueries` does, and write that to `out` as the page does."""
+        """Change an answer as `PairQueries` does, and save the change to `out`."""
         with self._writing():
             return super().change(pair, answer)
 
     def undo(self) -> Answer | None:
-        """Take back an answer as `PairQueries` does, and write that to `out` as the page does."""
+        """Undo the last answer as `PairQueries` does, and save the change to `out`."""
         with self._writing():
             return super().undo()
 
@@ -67,7 +67,7 @@ class OpenQueries(PairQueries):
         return nullcontext() if self._labelling is None else self._labelling.writing()
 
     def close(self) -> None:
-        """End the page. The answers stay; further ones by code are not written to `out`."""
+        """Close the page. Its answers stay available; later answers are not saved to `out`."""
         atexit.unregister(self.close)
         self._server.close()
         if self._labelling is not None and self._labelling.trouble:
@@ -96,54 +96,54 @@ def open_page(
     show: Mapping[str, Sequence[Any]] | None = None,
     height: int = 900,
 ) -> OpenQueries:
-    """Open a page that asks whether two samples are alike, in the output of a notebook.
+    """Open a page that asks whether two samples are alike, below the current notebook cell.
 
-    The page is served on this machine only, by a thread of this process, until `close` is called
-    or the process ends. Outside a notebook nothing is shown: open `address` in a browser.
+    A thread of this process serves the page, on this machine only, until `close` is called or the
+    process ends. Outside a notebook, open `address` in a browser.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples: NumPy, SciPy sparse, pandas or polars.
     pairs : Pairs, optional
-        What is known already.
+        Known pairs to start from.
     sample_ids : iterable of hashable, optional
         The id of each row. Default: the index of a pandas X, else row numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
-        Which pair to ask next, as in `PairQueries`.
+        How the next pair is chosen, as in `PairQueries`.
     random_state : int, RandomState instance or None, default=None
         Determines the random choices.
     out : str or path, optional
-        A CSV file of pairs. Every answer is on the disk at once in a file beside it; the pairs
-        follow in pauses and at the end. If it was begun before, asking goes on.
-        Default: answers live as long as this process.
+        A CSV file of pairs. Every answer is saved immediately to a second file next to it; the CSV
+        file is updated when the user pauses and at the end. An existing session is resumed.
+        Default: answers are kept in memory only.
     feature_names : sequence of str, optional
         Default: the columns of a frame, else x0, x1, ...
     image_shape : (int, int), optional
         Height and width, if each feature is a pixel.
     curve : bool, default=False
-        Whether features are in order, as in a spectrum or a series.
+        Whether the order of the features is meaningful, as in a spectrum or a time series.
     curves : str, path or sequence of array-like, optional
-        A curve for each sample, which is shown instead of its values: a folder of CSV or NPY files
-        named by the ids of the samples, or one array for each sample, None for one without. A curve
-        is one column of values, or two: x and y.
+        Curves to show instead of the values: a folder of CSV or NPY files named after the sample
+        ids, or one array per sample (None for no curve). A curve has one column of values, or two:
+        x and y.
     texts : sequence of str, optional
-        A text for each sample, which is shown instead of its values.
+        One text per sample, shown instead of the values.
     images : str or path, optional
-        A folder of pictures, named by the ids of the samples.
+        A folder of pictures named after the sample ids.
     show : dict of str to sequence, optional
-        Further columns to show below each sample.
+        Additional columns to show below each sample.
     height : int, default=900
         The height of the page in the notebook, in pixels.
 
     Returns
     -------
     OpenQueries
-        A `PairQueries` that knows the answers of the page at once, with `address` and `close`.
+        A `PairQueries` that receives the answers of the page, with `address` and `close`.
 
     See Also
     --------
-    linkselect.asking.PairQueries : The same questions without a page.
+    linkselect.asking.PairQueries : Ask the same questions without a page.
 
     Examples
     --------
@@ -170,7 +170,7 @@ def open_page(
         None if texts is None else _one_each(texts, n_samples, "texts", "text", "sample"),
         None if images is None else pictures_in_folder(Path(images), ids),
         {
-            str(name): _one_each(column, n_samples, "show", f"value of {name!r}", "sample")
+            str(name): _one_each(column, n_samples, f"show[{name!r}]", "value", "sample")
             for name, column in (show or {}).items()
         },
         _curves(curves, ids),
@@ -192,7 +192,7 @@ def open_page(
 
 
 def _opened(ask: Ask, height: int) -> OpenQueries:
-    """Start the page and show it."""
+    """Start the server and show the page."""
     from linkselect.labelling._serving import Server
 
     labelling, _ = begin(ask)
@@ -221,19 +221,19 @@ def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:
 
 
 def _one_each(given: Iterable[Any], number: int, parameter: str, what: str, of: str) -> list[str]:
-    """Return texts, if there is one for each sample or feature."""
+    """Convert entries to text; require one for each sample or feature."""
     texts = list(map(str, given))
     if len(texts) != number:
         raise GuidedValueError(
             f"{parameter} has {many(len(texts), what)}, but there are {many(number, of)}.",
-            f"Pass one {what} for each {of}, in the order of X.",
-            parameter,
+            f"Pass one {what} per {of}, in the order of X.",
+            parameter.partition("[")[0],
         )
     return texts
 
 
 def _show(address: str, height: int) -> None:
-    """Show the page below the cell, if this is a notebook."""
+    """Show the page below the cell if running in a notebook."""
     try:
         from IPython import get_ipython
         from IPython.display import HTML, display
@@ -248,4 +248,4 @@ def _show(address: str, height: int) -> None:
 
 def _link(address: str) -> str:
     place = html.escape(address)
-    return f'<a href="{place}" target="_blank" rel="noopener">Open the page by itself</a>'
+    return f'<a href="{place}" target="_blank" rel="noopener">Open in a new tab</a>'

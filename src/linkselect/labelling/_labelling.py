@@ -1,4 +1,4 @@
-"""One labelling: questions, answers on disk, and the ranking that follows them."""
+"""A labelling session: questions, answers stored on disk, and the ranking based on them."""
 
 import sqlite3
 import threading
@@ -19,14 +19,14 @@ from linkselect.labelling._shown_samples import ShownSamples
 from linkselect.pairs._conflicts import Pair
 
 MOST_BEST = 10
-# A question that one window shows without an answer is asked in another one after a while.
+# After this time without an answer, another window may ask the same question.
 SECONDS_SHOWN = 120.0
-# The CSV file is written once no answer has come for so long.
+# The CSV file is written after this many seconds without a new answer.
 PAUSE = 1.0
 
 
 def number_of_best(n_features: int) -> int:
-    """Return how many features are called the best: a third, from 1 to 10.
+    """Return the number of best features to show: a third of all, between 1 and 10.
 
     Examples
     --------
@@ -38,17 +38,18 @@ def number_of_best(n_features: int) -> int:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of an answer.
+    """Result of submitting an answer.
 
     Attributes
     ----------
     kind : {"saved", "same", "meanwhile", "contradiction"}
-        Saved; there already; answered otherwise meanwhile, so that it was not taken; or not
-        possible beside earlier answers, so that it was not taken.
+        "saved"; "same": the pair already had this answer; "meanwhile": not saved, because the pair
+        was answered differently in the meantime; "contradiction": not saved, because earlier
+        answers contradict it.
     answer : str or None
-        The answer that holds now.
+        The stored answer.
     contradiction : Contradiction or None
-        What it contradicts.
+        The earlier answers that contradict it.
     """
 
     kind: Literal["saved", "same", "meanwhile", "contradiction"]
@@ -57,7 +58,7 @@ class Outcome:
 
     @property
     def note(self) -> str:
-        """The name of what a page says about it."""
+        """The name of the message to show."""
         if self.kind == "meanwhile":
             return f"meanwhile-{self.answer}"
         return self.answer or "same" if self.kind == "saved" else "same"
@@ -65,14 +66,14 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Place:
-    """What to do where the page was started, in whole sentences.
+    """Instructions for the place where the page was started, in complete sentences.
 
     Attributes
     ----------
     ending : str
-        How to end.
+        How to stop the page.
     again : str
-        How to come back to the page from an address that is not its own any more.
+        How to find the current address from an outdated one.
     """
 
     ending: str
@@ -80,40 +81,40 @@ class Place:
 
 
 TERMINAL = Place(
-    "To end, press Ctrl-C in the terminal where linkselect ask runs.",
-    "The terminal where linkselect ask runs shows the address that works. If it has ended, start "
-    "the same command again: it goes on after the last saved answer.",
+    "To stop, press Ctrl-C in the terminal where linkselect ask is running.",
+    "The current address is shown in the terminal where linkselect ask is running. If the command "
+    "has stopped, run it again: it resumes after the last saved answer.",
 )
 PYTHON = Place(
-    "To end, call close() on what open_page returned, or end Python: in a notebook, shut down its "
-    "kernel.",
-    "Where open_page was called last, the output shows the address that works; it is also the "
-    "attribute address of what open_page returned. If Python has ended, call open_page again.",
+    "To stop, call close() on the object that open_page returned, or end Python (in a notebook: "
+    "shut down the kernel).",
+    "The current address is in the output of the last open_page call, and in the attribute address "
+    "of the object it returned. If Python has stopped, call open_page again.",
 )
 
 
 class Labelling:
-    """Keep questions, answers and ranking together, for one request at a time.
+    """A labelling session, which handles one request at a time.
 
     Parameters
     ----------
     queries : PairQueries
-        Chooses the questions and knows the answers.
+        Chooses the questions and holds the answers.
     samples : ShownSamples
-        How samples are shown.
+        The samples as they are displayed.
     file : AnswerFile, optional
-        Where answers are stored. Without it they live as long as this process.
+        Stores the answers. Without it, they are kept in memory only.
     background : Background
-        Ranks the features by the answers.
+        Ranks the features from the answers.
     repeat : str
-        What to type to rank again.
+        The command or code that repeats the ranking.
     place : Place
-        Where the page was started.
+        Instructions for the place where the page was started.
 
     Attributes
     ----------
     trouble : str
-        Why the files do not hold the answers where the person expects them; empty if they do.
+        Set by `close` if the answers could not be saved under the expected name; else empty.
     """
 
     def __init__(
@@ -135,23 +136,23 @@ class Labelling:
         self._lock = threading.RLock()
         self._is_writing = False
         self._is_closed = False
-        # What writes the CSV file in the next pause, and when the last answer came.
+        # The timer that writes the CSV file, and the time of the last answer.
         self._timer: threading.Timer | None = None
         self._last = 0.0
-        # The pair that each window shows, and since when.
+        # The pair that each window shows, and the time when it was shown.
         self._shown: dict[str, tuple[Pair, float]] = {}
         if file is not None:
             check_names(queries)
-            if queries.history:  # the CSV file is behind if the process ended before a pause
+            if queries.history:  # the CSV file may be outdated after a crash
                 self.export()
         self._follow()
 
     # -- questions and answers -------------------------------------------------------------------
 
     def question(self, window: str = "") -> tuple[int, int] | None:
-        """Return the rows to ask about; None if nothing is left.
+        """Return the pair of rows to ask about; None if no question is left.
 
-        Windows that have a name ask different questions, as long as there are any.
+        Named windows receive different questions as long as there are several.
         """
         with self._lock:
             now = time.monotonic()
@@ -172,7 +173,7 @@ class Labelling:
         self._shown = {window: one for window, one in self._shown.items() if {*one[0]} != {*pair}}
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
-        """Take an answer about two rows; it is on the disk when this returns."""
+        """Record the answer for a pair of rows; it is on disk when this method returns."""
         with self.writing():
             pair = self._pair(rows)
             self._no_longer_shown(pair)
@@ -184,7 +185,7 @@ class Labelling:
             return _outcome(said, self.queries.answer(pair, said))
 
     def change(self, rows: tuple[int, int], said: Said | None) -> Outcome:
-        """Give an earlier answer another value, or take it back if it is None."""
+        """Change an earlier answer, or remove it if `said` is None."""
         with self.writing():
             pair = self._pair(rows)
             before = self._answer_to(pair)
@@ -193,7 +194,7 @@ class Labelling:
             return _outcome(said, self.queries.change(pair, said))
 
     def undo(self) -> str:
-        """Take back the last answer, and return the name of what a page says about it."""
+        """Undo the last answer, and return the name of the message to show."""
         with self.writing():
             last = self.queries.undo()
             if last is None:
@@ -206,9 +207,9 @@ class Labelling:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Write the answers if they change; if that fails, they are again as they were."""
+        """Store changes made within the context; restore the previous answers if that fails."""
         with self._lock:
-            if self._is_writing:  # the outer one writes
+            if self._is_writing:  # the outer context stores the changes
                 yield
                 return
             self._is_writing = True
@@ -254,21 +255,21 @@ class Labelling:
                 self.export()
 
     def export(self) -> None:
-        """Write the pairs as CSV, unless that is done or the file is not ours any more."""
+        """Write the pairs as CSV if they are outdated and no other program changed the file."""
         with self._lock:
             if self.file is not None and not self._is_closed:
-                # The answers are stored. What is wrong is said with the next one, or at the end.
+                # The answers are already stored. The next answer or `close` reports the problem.
                 with suppress(sqlite3.Error, OSError):
                     self.file.export(self.queries)
 
     # -- the ranking -------------------------------------------------------------------------------
 
     def _follow(self) -> None:
-        """Let the background rank by what is known now."""
+        """Request a ranking from the current answers."""
         history = self.queries.history
         before = None
         if len(history) > EVERY:
-            # The links of the last answers are the last ones of their kind.
+            # Links are in the order of the answers: drop those of the last ten.
             last = [one for one in history[-EVERY:] if one.answer != "unsure"]
             n_last = Counter(one.answer for one in last)
             n_adaptive = sum(one.adaptive for one in last)
@@ -286,17 +287,17 @@ class Labelling:
 
     @property
     def can_rank(self) -> bool:
-        """Whether the answers suffice for a ranking."""
+        """Whether there are enough answers for a ranking."""
         return self._links().are_enough
 
     def found(self) -> tuple[Found, bool]:
-        """Return what the background knows, and whether it is at work."""
-        # In this order: what is found in between must not be missed by who asks until it rests.
+        """Return the results of the background process, and whether it is busy."""
+        # Read `busy` first: a caller that polls until it is false must get the final results.
         busy = self.background.busy
         return self.background.found, busy
 
     def findings(self) -> Findings | None:
-        """Describe groups and best features; None before the first ranking."""
+        """Return the groups and best features; None before the first ranking."""
         found = self.background.found
         if not found.n_answers or not self.can_rank:
             return None
@@ -306,27 +307,27 @@ class Labelling:
         return find(self.samples, self.queries.X, must, named, found.best, found.path)
 
     def ask_for_report(self, *, again: bool = False) -> str | None:
-        """Let the background write the report of the answers as they are now.
+        """Request a report based on the current answers.
 
         Returns
         -------
         str or None
-            The key that `Found.report_key` will have; None if there is too little for a report.
+            The value of `Found.report_key` once it is ready; None if there are too few answers.
         """
         with self._lock:
             links = self._links()
             if not links.are_enough:
                 return None
-            self.export()  # the page names the file
+            self.export()  # the page refers to the CSV file
             return self.background.write_report(links, self.repeat, again=again)
 
     # -- all answers -------------------------------------------------------------------------------
 
     def all_answers(self) -> list[tuple[Answer, bool, float | None]]:
-        """List answers and given pairs, suspects first: the answer, if it was given, how suspect.
+        """List answers and imported pairs, the suspicious ones first.
 
-        Suspicion is above 0 if a pair looks more like one of the other kind; None if there is too
-        little to tell by.
+        Each entry is an answer, whether it was imported, and its suspicion. Suspicion is positive
+        if the other answers contradict it, and None if there are too few of them.
         """
         with self._lock:
             given, history = self.queries.given, self.queries.history
@@ -336,7 +337,7 @@ class Labelling:
             for was_given, some in ((False, history[::-1]), (True, given))
             for one in some
         ]
-        # The sort keeps the order of those that are not suspect: newest first.
+        # The sort is stable: answers without suspicion stay in order, newest first.
         return sorted(listed, key=lambda line: -max(line[2] or 0.0, 0.0))
 
     def _suspicion(self) -> dict[frozenset[Hashable], float]:
@@ -353,7 +354,7 @@ class Labelling:
         return self.samples.ids[rows[0]], self.samples.ids[rows[1]]
 
     def close(self) -> None:
-        """Let go of the files and of the process in the background."""
+        """Close the files and end the background process."""
         with self._lock:
             if self.file is not None and not self._is_closed:
                 self.trouble = self.file.close(self.queries)

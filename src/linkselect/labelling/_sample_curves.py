@@ -1,4 +1,4 @@
-"""Curves of samples: read from a file when they are shown, and drawn as the path of an SVG."""
+"""Read the curve of a sample from its file when it is shown, and draw it as an SVG path."""
 
 import io
 import math
@@ -18,25 +18,25 @@ from linkselect._messages import GuidedValueError, many
 from linkselect._samples.sources.memory_maps import DAMAGED_NPY
 from linkselect.labelling._sample_pictures import files_of_samples, is_inside
 
-# The places of the points from left to right, in the order in which they are joined, and values.
+# The x and y coordinates of the points, in the order in which they are joined.
 Curve = tuple[FloatArray, FloatArray]
-# What reads the curve of each row that has one.
+# A function per row that reads its curve; rows without a curve are missing.
 Curves = Mapping[int, Callable[[], Curve]]
 Range = tuple[float, float]
 
-# The most bytes of a file: reading a larger one would keep a person waiting.
+# Maximum file size in bytes, so that a page loads without delay.
 LARGEST = {".csv": 8 * 2**20, ".npy": 16 * 2**20}
-EXPECTED = "A curve is one column of numbers, or two: x and y."
-# Differences of larger values are infinite.
+EXPECTED = "A curve has one column of numbers, or two: x and y."
+# Larger values are treated as missing, since their differences overflow.
 TOO_LARGE = 1e300
-# What else than NaN is a missing value.
+# Missing values other than NaN, in lower case.
 MISSING = ("", "na", "null", "none")
 
-# A curve is drawn in these units, whatever its length; more points than this are not seen.
+# Width and height of a drawing; more points than its width would be invisible.
 CURVE_SIZE = (640, 240)
-# Above the highest and below the lowest value, so that the width of the line is not cut.
+# Space above the highest and below the lowest value, so that the line is not clipped.
 CURVE_MARGIN = 8
-# Narrower gaps between known values are not seen.
+# Narrower gaps between values are not drawn.
 GAP = 2.0
 
 
@@ -45,17 +45,17 @@ class NoCurveError(GuidedValueError):
 
 
 def curves_in_folder(folder: Path, ids: Sequence[Hashable]) -> Curves:
-    """Find the file of each sample, a CSV or NPY file named by its id; it is read when needed."""
+    """Find the CSV or NPY file named after each sample id; files are read when needed."""
     found = files_of_samples(folder, ids, tuple(LARGEST), "curve")
     return {row: partial(read_curve, file, folder) for row, file in found.items()}
 
 
 def given_curves(curves: Sequence[Any], n_samples: int) -> Curves:
-    """Check curves that were given as arrays, one for each sample; None for a sample without."""
+    """Check curves passed as arrays, one per sample; None for a sample without a curve."""
     if len(curves) != n_samples:
         raise GuidedValueError(
-            f"curves has {len(curves):,} entries, but there are {n_samples:,} samples.",
-            "Pass one array for each sample, in the order of X.",
+            f"curves has length {len(curves):,}, but there are {many(n_samples, 'sample')}.",
+            "Pass one array per sample, in the order of X.",
             "curves",
         )
     found = {}
@@ -67,9 +67,9 @@ def given_curves(curves: Sequence[Any], n_samples: int) -> Curves:
 
 
 def read_curve(file: Path, folder: Path) -> Curve:
-    """Read the curve of a file, as long as that is a file in the folder and not too large."""
+    """Read a curve from a file, which must be inside the folder and not too large."""
     largest = LARGEST[file.suffix.lower()]
-    if not is_inside(file, folder):  # it may have become a link or a pipe since the start
+    if not is_inside(file, folder):  # it may have been replaced by a link or a pipe
         raise NoCurveError(f"{file.name} is no longer a file in {folder}.")
     try:
         with file.open("rb") as stream:
@@ -77,12 +77,12 @@ def read_curve(file: Path, folder: Path) -> Curve:
     except OSError as error:
         raise NoCurveError(f"{file.name} cannot be read: {error.strerror}.") from error
     if len(content) > largest:
-        raise NoCurveError(f"{file.name} is larger than {largest >> 20} MB. Write fewer points.")
+        raise NoCurveError(f"{file.name} is larger than {largest >> 20} MB. Use fewer points.")
     return as_curve(_PARSE[file.suffix.lower()](content, file.name), file.name)
 
 
 def as_curve(values: Any, name: str) -> Curve:
-    """Return the points of a curve: values, or x and y.
+    """Return the x and y coordinates of a curve.
 
     Examples
     --------
@@ -94,16 +94,16 @@ def as_curve(values: Any, name: str) -> Curve:
     except ValueError as error:  # rows of several lengths
         raise NoCurveError(f"{name}: {error} {EXPECTED}") from error
     if found.dtype.kind not in "biuf":
-        raise NoCurveError(f"{name} holds values of the type {found.dtype}. {EXPECTED}")
+        raise NoCurveError(f"{name} contains values of type {found.dtype}. {EXPECTED}")
     columns = found[:, None] if found.ndim == 1 else found
     if columns.ndim != 2 or columns.shape[1] not in (1, 2):
-        raise NoCurveError(f"{name} has the shape {found.shape}. {EXPECTED}")
+        raise NoCurveError(f"{name} has shape {found.shape}. {EXPECTED}")
     y = columns[:, -1].astype(float)
     x = np.arange(1.0, len(y) + 1) if columns.shape[1] == 1 else columns[:, 0].astype(float)
     y[~(np.abs(y) < TOO_LARGE)] = np.nan
     known = np.abs(x) < TOO_LARGE
     if np.isnan(y[known]).all():
-        raise NoCurveError(f"{name} holds no value that can be drawn. {EXPECTED}")
+        raise NoCurveError(f"{name} contains no valid values. {EXPECTED}")
     return x[known], y[known]
 
 
@@ -113,8 +113,8 @@ def _from_npy(content: bytes, name: str) -> Any:
     except (*DAMAGED_NPY, MemoryError) as error:
         why = str(error).partition("\n")[0].rstrip(".")
         raise NoCurveError(f"{name} is not a readable array: {why}. {EXPECTED}") from error
-    if 8 * found.size > LARGEST[".npy"]:  # of a narrow type
-        raise NoCurveError(f"{name} holds {found.size:,} values. Write fewer points.")
+    if 8 * found.size > LARGEST[".npy"]:  # a type of few bytes
+        raise NoCurveError(f"{name} contains {found.size:,} values. Use fewer points.")
     return found
 
 
@@ -132,7 +132,7 @@ def _from_csv(content: bytes, name: str) -> Any:
             trouble = f"{line[:40]!r} is not numeric"
             raise NoCurveError(f"{name}, line {number}: {trouble}. {EXPECTED}") from error
         if len(row) != (width := width or len(row)):
-            trouble = f"{many(len(row), 'value')}, but {width} before"
+            trouble = f"expected {many(width, 'value')}, found {len(row)}"
             raise NoCurveError(f"{name}, line {number}: {trouble}. {EXPECTED}")
         values += row
     return np.reshape(values, (-1, width or 1))
@@ -159,15 +159,15 @@ class Drawing:
     Attributes
     ----------
     paths : list of str
-        The path of each curve; empty if there is none.
+        The SVG path of each curve; empty if there is none.
     troubles : list of str
-        Why a curve is not there, if there should be one.
+        Why a curve could not be read; empty if it could, or if there is none.
     x_texts, y_texts : (str, str)
-        What stands at the ends of the axes.
+        The labels at the ends of the axes.
     marks : list of str
-        Places from the left that are marked.
+        The x coordinates of vertical marks.
     size : (int, int)
-        The units of the paths.
+        Width and height of the drawing.
     """
 
     paths: list[str]
@@ -179,7 +179,7 @@ class Drawing:
 
 
 def draw(read: Sequence[Callable[[], Curve] | None], within: Range | None = None) -> Drawing:
-    """Draw curves on common axes, which also have room for the values from `within`."""
+    """Draw curves on common axes; the y axis covers at least the range `within`."""
     curves: list[Curve | None] = [None] * len(read)
     troubles = [""] * len(read)
     for i, one in enumerate(read):
@@ -197,7 +197,7 @@ def draw(read: Sequence[Callable[[], Curve] | None], within: Range | None = None
 
 
 def range_of(values: Sequence[FloatArray], within: Range | None = None) -> Range:
-    """Return the least and the largest value, on either side of `within`; never an empty range.
+    """Return a non-empty range that contains all values and `within`.
 
     Examples
     --------
@@ -215,7 +215,7 @@ def range_of(values: Sequence[FloatArray], within: Range | None = None) -> Range
 
 
 def range_texts(low: float, high: float) -> tuple[str, str]:
-    """Write the ends of an axis, no finer than a thousandth of it.
+    """Format the ends of an axis, rounded to about a thousandth of its length.
 
     Examples
     --------
@@ -227,10 +227,10 @@ def range_texts(low: float, high: float) -> tuple[str, str]:
 
 
 def curve_path(curve: Curve, x_range: Range, y_range: Range) -> str:
-    """Return the line through the points as the path of an SVG of `CURVE_SIZE`.
+    """Return the line through the points as an SVG path within `CURVE_SIZE`.
 
-    Of a long curve the smallest and the largest value are kept in every place of a pixel's width,
-    so that no peak is lost. Where values are missing the line is broken.
+    Long curves are thinned to the smallest and the largest value per pixel column, so that no peak
+    is lost. Missing values break the line.
 
     Examples
     --------
@@ -246,24 +246,24 @@ def curve_path(curve: Curve, x_range: Range, y_range: Range) -> str:
     apart = (np.diff(n_missing[kept]) > 0) & (np.abs(np.diff(left)) > GAP)
     begins = np.concatenate([[True], apart, [True]])
     return "".join(
-        # A point by itself becomes a dot.
+        # An isolated point becomes a dot.
         f"{'M' if first else 'L'}{a:.4g} {b:.4g}{'h0' if first and last else ''}"
         for a, b, first, last in zip(left, down, begins, begins[1:], strict=False)
     )
 
 
 def placed(values: NDArray[Any], within: Range, start: float, end: float) -> FloatArray:
-    """Put values between two places in a picture, as they lie within a range."""
+    """Map a range of values linearly to the coordinates from `start` to `end`."""
     low, high = within
     places: FloatArray = start + (end - start) * ((values - low) / (high - low))
     return places
 
 
 def _thinned(x: FloatArray, y: FloatArray, most: int) -> IntArray:
-    """Choose which points to draw: of many, the lowest and the highest in each of `most` parts."""
+    """Choose the points to draw: of many, the lowest and highest in each of `most` parts."""
     if len(y) <= 2 * most:
         return np.arange(len(y))
-    # Parts of equal width, as far as x grows; a loop is cut into parts of equally many points.
+    # Parts of equal width if x is increasing; otherwise parts with equal numbers of points.
     grows = (np.diff(x) >= 0).all() and x[0] < x[-1]
     edges = (
         np.searchsorted(x, np.linspace(x[0], x[-1], most + 1)[:-1])

@@ -1,4 +1,4 @@
-"""Which file shows which sample: found once at the start, never by a path from outside."""
+"""Find the file that shows each sample, once at the start and never from a requested path."""
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -8,19 +8,19 @@ from linkselect._pictures.decoding import DRAWN
 
 
 def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]:
-    """Find the picture of each sample: the file whose name without its ending is the id.
+    """Find the picture of each sample: the file whose name without extension is its id.
 
     Parameters
     ----------
     folder : Path
-        Where the pictures are. Links that lead out of it are left out.
+        The folder of pictures. Symbolic links that point outside are ignored.
     ids : sequence of hashable
         The id of each sample.
 
     Returns
     -------
     dict of int to Path
-        The file of each row that has one.
+        The picture file by row; rows without a picture are missing.
     """
     return files_of_samples(folder, ids, tuple(DRAWN), "picture")
 
@@ -28,9 +28,9 @@ def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]
 def files_of_samples(
     folder: Path, ids: Sequence[Hashable], endings: tuple[str, ...], what: str
 ) -> dict[int, Path]:
-    """Find the file of each sample, as `pictures_in_folder` does, by its ending and its id."""
+    """Find the file of each sample by extension and id, as in `pictures_in_folder`."""
     if not folder.is_dir():
-        raise GuidedValueError(f"There is no folder {folder}.", f"Name the folder of {what}s.")
+        raise GuidedValueError(f"There is no folder {folder}.", f"Pass the folder of the {what}s.")
     found: dict[str, Path] = {}
     for file in sorted(folder.iterdir()):
         if file.suffix.lower() in endings and is_inside(file, folder):
@@ -38,24 +38,24 @@ def files_of_samples(
     files = {row: found[str(name)] for row, name in enumerate(ids) if str(name) in found}
     if not files:
         some = next(iter(found), None)
-        there = f"its files are called {some!r} and so on" if some else f"it has no {what}"
+        there = f"file names are such as {some!r}" if some else f"the folder has no {what}s"
         raise GuidedValueError(
-            f"No sample has a {what} in {folder}: samples are called {str(ids[0])!r} and so on, "
+            f"No sample has a {what} in {folder}: sample ids are such as {str(ids[0])!r}, but "
             f"{there}.",
-            f"Name each file by the id of its sample, with one of {', '.join(endings)}.",
+            f"Name each file after the id of its sample, with extension {', '.join(endings)}.",
         )
     return files
 
 
 def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
-    """Find the picture of each sample by the file name that the table gives.
+    """Find the picture of each sample by the file name in the table.
 
     Parameters
     ----------
     folder : Path
-        The folder of the table, from which names start and which no name may leave.
+        The folder of the table. File names are relative to it and must stay inside it.
     names : sequence of str
-        The file of each row; empty if it has none.
+        The file name of each row; empty if it has none.
     """
     pictures: dict[int, Path] = {}
     for row, name in enumerate(names):
@@ -64,24 +64,24 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
         file = folder / name
         if file.suffix.lower() not in DRAWN:
             raise GuidedValueError(
-                f"Row {row + 1}: {name!r} is no picture that a browser shows.",
-                f"Pictures end in {', '.join(DRAWN)}.",
+                f"Row {row + 1}: {name!r} is not a supported picture file.",
+                f"Supported extensions are {', '.join(DRAWN)}.",
             )
         if not is_inside(file, folder):
             raise GuidedValueError(
                 f"Row {row + 1}: there is no file {name!r} inside {folder}.",
-                "Pictures lie beside the table or in folders there.",
+                "Pictures must be in the folder of the table or in its subfolders.",
             )
         pictures[row] = file.resolve()
     if not pictures:
-        raise GuidedValueError("No row names a picture.", "Name the column of file names.")
+        raise GuidedValueError("No row has a picture.", "Choose the column of file names.")
     return pictures
 
 
 def is_inside(file: Path, folder: Path) -> bool:
-    """Tell whether a file is there, and in the folder once all links are followed."""
+    """Return whether a file exists and, after resolving links, is inside the folder."""
     try:
         target = file.resolve(strict=True)
-    except (OSError, RuntimeError, ValueError):  # absent, links in a circle, a zero byte
+    except (OSError, RuntimeError, ValueError):  # missing, circular links, a null byte
         return False
     return target.is_file() and target.is_relative_to(folder.resolve())

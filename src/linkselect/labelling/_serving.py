@@ -1,4 +1,4 @@
-"""Run the page on this machine, at a free port, in a thread."""
+"""Serve the page from a thread, on this machine only."""
 
 import os
 import socket
@@ -18,23 +18,23 @@ SECONDS_TO_END = 5.0
 
 
 class Server:
-    """Serves one labelling until it is closed.
+    """A web server for one labelling session.
 
     Parameters
     ----------
     labelling : Labelling
-        What is served.
+        The session.
     source : str
-        What the samples are called on the page.
+        Description of the samples, shown at the top of each page.
     port : int
         The port; 0 for a free one.
     framed_by : str
-        Which pages may show ours in a frame.
+        Sources that may embed the page in a frame.
 
     Attributes
     ----------
     address : str
-        The address with the token.
+        The address of the page, including its secret token.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class Server:
         config = uvicorn.Config(
             self._guard,
             log_config=None,
-            access_log=False,  # addresses hold the token
+            access_log=False,  # addresses contain the token
             server_header=False,
             date_header=False,
             lifespan="off",
@@ -58,12 +58,12 @@ class Server:
             timeout_graceful_shutdown=1,
         )
         self._server = uvicorn.Server(config)
-        # Instead of joining the thread: Ctrl-C in `join` makes Python take it for ended.
+        # Used instead of `join`: after Ctrl-C there, Python considers the thread ended.
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
     def address_once(self) -> str:
-        """Return another address of the page that works once, to start a browser with."""
+        """Return an address that opens the page once, for starting a browser."""
         return f"http://{HOST}:{self.port}{self._guard.ticket()}"
 
     def _run(self) -> None:
@@ -73,22 +73,22 @@ class Server:
             self._ended.set()
 
     def start(self) -> None:
-        """Start to answer."""
+        """Start the server, and wait until it accepts requests."""
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
         end = time.monotonic() + SECONDS_TO_START
         while not self._server.started and time.monotonic() < end:
             time.sleep(0.01)
         if not self._server.started:
-            raise OSError(f"The page could not be started at port {self.port}.")
+            raise OSError(f"The server could not be started on port {self.port}.")
 
     def wait(self) -> None:
-        """Wait until the server ends, or the user presses Ctrl-C."""
+        """Wait until the server stops or the user presses Ctrl-C."""
         while not self._ended.wait(0.5):
             pass
 
     def close(self) -> None:
-        """End the server, and let go of everything; answers are on the disk already."""
+        """Stop the server and close the session; answers are already on disk."""
         self._server.should_exit = True
         if self._thread is None:
             self._socket.close()
@@ -99,22 +99,22 @@ class Server:
 
 
 def _bound(port: int) -> socket.socket:
-    """Bind to this machine only, and take connections."""
-    # With its protocol named, asyncio sends what it has at once: small answers else wait 40 ms.
+    """Return a socket that listens on this machine only."""
+    # With an explicit protocol, asyncio sends small responses at once instead of after 40 ms.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     if os.name == "posix":
-        # Else the system keeps the port for a minute after the last start ended. Elsewhere the
-        # option would let two servers share it.
+        # Makes the port available again right after a server stops. On other systems, the option
+        # would let two servers share a port.
         found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         found.bind((HOST, port))
-        found.listen()  # two could bind it
+        found.listen()  # bind alone would not reserve the port
     except (OSError, OverflowError) as error:
         found.close()
         why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise GuidedValueError(
             f"Port {port} cannot be used: {why}.",
-            "Choose another one, or none for a free one.",
+            "Choose another port, or 0 for a free one.",
             "port",
         ) from error
     return found

@@ -1,4 +1,4 @@
-"""Put together what a page needs: samples, questions, the file of answers, the background."""
+"""Start or resume a labelling session."""
 
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
@@ -17,47 +17,47 @@ from linkselect.pairs import Pairs
 
 
 def check_installed() -> None:
-    """Say which extra to install if the packages of the page are not there."""
+    """Raise an error that names the extra to install if a required package is missing."""
     try:
         import jinja2  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"The page needs {error.name}, which is not installed: pip install 'linkselect[ask]'"
+            f"The page requires {error.name}. Install it with: pip install 'linkselect[ask]'"
         ) from None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What to ask about, and how.
+    """Settings of a labelling session.
 
     Parameters
     ----------
     X : array, sparse matrix or frame
-        The samples as they are asked about and ranked.
+        The samples after preparation, from which pairs are chosen and features are ranked.
     samples : ShownSamples
-        How they are shown.
+        The samples as they are displayed.
     sample_ids : iterable of hashable, optional
-        What names each sample.
+        The id of each sample.
     pairs : Pairs, optional
-        What is known already.
+        Known pairs to start from.
     out : Path, optional
         The CSV file of pairs.
     strategy, random_state
         As for `PairQueries`.
     source : str
-        What the samples are called.
+        Description of the samples.
     preparation : str, optional
-        What was done to the values.
+        Description of how the values were prepared.
     repeat : str
-        What to type to rank again.
+        The command or code that repeats the ranking.
     progress : callable, optional
-        Called with the number of steps done and of all steps while X is read.
+        Called with the number of completed steps and of all steps while X is read.
     kind : type of PairQueries
-        What is made to choose questions.
+        The class that chooses the questions.
     place : Place
-        Where the page is started.
+        Instructions for the place where the page is started.
     """
 
     X: Any
@@ -76,7 +76,7 @@ class Ask:
 
 
 def begin(ask: Ask) -> tuple[Labelling, list[str]]:
-    """Begin a labelling or go on with one; also say what should be known about that."""
+    """Start or resume a labelling session; also return notes for the user."""
     file = None if ask.out is None else AnswerFile(ask.out)
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
@@ -108,15 +108,15 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
         queries = ask.kind.from_state(ask.X, state, ask.sample_ids, progress=ask.progress)
     except GuidedValueError as error:
         raise GuidedValueError(
-            f"{ask.out} was begun with other samples. {error.problem}",
-            "To go on with its answers, pass it as pairs and name another file to write.",
+            f"{ask.out} belongs to other samples. {error.problem}",
+            "To use its answers, pass it as pairs and choose another output file.",
             "out",
         ) from error
-    notes = [f"Going on after {many(len(queries.history), 'answer')} in {ask.out}."]
+    notes = [f"Resuming after {many(len(queries.history), 'answer')} in {ask.out}."]
     is_seed = isinstance(ask.random_state, int | np.integer)
     if ask.strategy != queries.strategy or (is_seed and ask.random_state != queries.seed):
         notes.append(
-            f"It goes on as it was begun: strategy {queries.strategy}, seed {queries.seed}."
+            f"The original settings are kept: strategy {queries.strategy}, seed {queries.seed}."
         )
     known = queries.pairs
     if ask.pairs is not None and not (
@@ -124,7 +124,7 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
         and set(map(frozenset, ask.pairs.cannot)) <= set(map(frozenset, known.cannot))
     ):
         notes.append(
-            "The pairs to go on from were taken at the first start; what is new in them is not "
-            "looked at. Name another file to write to begin with them."
+            "Imported pairs are read at the first start only; later changes to them are ignored. "
+            "Choose another output file to start from the current pairs."
         )
     return queries, notes

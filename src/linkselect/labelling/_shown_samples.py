@@ -1,6 +1,6 @@
-"""What a person sees of a sample: a picture, its pixels, a curve, a text, or its values.
+"""Display a sample as a picture, pixels, a curve, a text or a table of values.
 
-Pictures need no library for pictures: pixels are sent as PNG, curves as the paths of an SVG.
+No imaging library is needed: pixels are sent as PNG, curves as SVG paths.
 """
 
 import math
@@ -24,16 +24,16 @@ from linkselect.labelling._sample_curves import CURVE_SIZE, Curves, Drawing, as_
 
 Kind = Literal["picture", "pixels", "curve", "text", "values"]
 
-# How many samples are looked at for the range of values: enough to draw all alike.
+# Maximum number of samples used to estimate ranges and standard deviations.
 LOOKED_AT = 2000
-# The darkest and lightest of a thousand values may lie outside the range that is drawn.
+# Percentage of values below, and above, the displayed range.
 OUTSIDE = 0.1
-# What marks the best pixels: seen on grey, in light and in dark pages.
+# The colour of the best pixels: visible on grey, on light and dark pages.
 MARK = (222, 95, 20)
-# A rail goes from the 1st to the 99th percentile of a feature, between these parts of its picture.
+# A rail spans the 1st to 99th percentile of a feature; its ends are in per cent of the drawing.
 BEYOND_RAIL = 0.01
 RAIL = (17, 83)
-# How far outside of a rail a mark may lie, in lengths of the rail.
+# Largest distance of a mark from the rail, relative to its length.
 MARGIN = 0.15
 
 
@@ -48,9 +48,9 @@ class ComparedValue:
     texts : (str, str)
         The values.
     difference : str
-        How much they differ, in standard deviations of the feature.
+        Their difference, in standard deviations of the feature.
     places : (str or None, str or None)
-        Where they lie on the rail, from the left; None for a missing value.
+        Their horizontal positions on the rail; None for a missing value.
     """
 
     name: str
@@ -61,34 +61,34 @@ class ComparedValue:
 
 @dataclass(frozen=True)
 class ShownSamples:
-    """The samples as a person should see them.
+    """The samples as they are displayed.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_samples, n_features)
-        The values as they were given.
+        The original values.
     ids : sequence of hashable
-        What names each sample.
+        The id of each sample.
     names : sequence of str
-        What names each feature.
+        The name of each feature.
     image_shape : (int, int), optional
         Height and width, if each feature is a pixel.
     curve : bool or array of int
-        Whether the features are in order, as in a spectrum or a series, or which of them are.
+        Whether the features form a curve, as in a spectrum or a time series, or which of them do.
     texts : sequence of str, optional
         A text for each sample.
     pictures : dict of int to path, optional
         The picture file of each row.
     more : dict of str to sequence of str, optional
-        Further columns to show below each sample.
+        Additional columns to show below each sample.
     curves : dict of int to callable, optional
-        What reads the curve of each row, if curves are not in X.
+        A function per row that reads its curve, if curves are not part of X.
     encoded : collection of str
-        The features that were dates or text; their values keep six digits.
+        Features encoded from dates or text; their values are shown with six digits.
     regions : dict of str to Region, optional
-        The part of a picture that each feature looks at.
+        The region of a picture that each feature measures.
     thumbnails : Path, optional
-        The file that keeps a thumbnail of each picture.
+        The file of thumbnails of the pictures.
     """
 
     X: Any
@@ -110,7 +110,7 @@ class ShownSamples:
 
     @property
     def kind(self) -> Kind:
-        """How a sample is shown; what was given by hand comes first."""
+        """How samples are displayed; explicitly passed content takes precedence over X."""
         if self.pictures is not None:
             return "picture"
         if self.texts is not None:
@@ -121,21 +121,21 @@ class ShownSamples:
 
     @property
     def note(self) -> str:
-        """How many samples have no picture or no curve; empty if all have one."""
+        """A note on samples without a picture or curve; empty if there are none."""
         what = "picture" if self.kind == "picture" else "curve"
         found = self.pictures if self.kind == "picture" else self.curves
         n_without = 0 if found is None else len(self.ids) - len(found)
-        count = f"{many(n_without, 'sample')} of {len(self.ids):,}"
-        return f"{count} without a {what}." if n_without else ""
+        count = f"{n_without:,} of {many(len(self.ids), 'sample')}"
+        return f"{count} {'has' if n_without == 1 else 'have'} no {what}." if n_without else ""
 
     def kind_of(self, row: int) -> Kind:
-        """How one sample is shown; one without a picture by its name alone."""
+        """How one sample is displayed in a list; without a picture, by its id."""
         without = self.pictures is not None and row not in self.pictures
         return "values" if without else self.kind
 
     @cached_property
     def row_of(self) -> dict[Hashable, int]:
-        """The row of each sample."""
+        """The row of each sample id."""
         return {sample: row for row, sample in enumerate(self.ids)}
 
     def values(self, row: int) -> FloatArray:
@@ -149,7 +149,7 @@ class ShownSamples:
 
     @property
     def n_looked_at(self) -> int:
-        """How many samples the spread of values is taken from."""
+        """Number of samples used to estimate standard deviations."""
         return self._looked_at.shape[0]
 
     @cached_property
@@ -164,19 +164,19 @@ class ShownSamples:
 
     @cached_property
     def value_range(self) -> tuple[float, float]:
-        """The range in which nearly all values lie."""
+        """The range that contains nearly all values."""
         values = self._some if self._in_order is None else self._some[:, self._in_order]
         low, high = np.nanpercentile(values, [OUTSIDE, 100 - OUTSIDE])
         return float(low), float(high)
 
     def pixels(self, row: int | None = None) -> NDArray[np.uint8]:
-        """Return the pixels of a sample, or of the mean of samples, as shades."""
+        """Return a sample, or the mean of all samples, as a grey image."""
         assert self.image_shape is not None
         values = np.nanmean(self._some, axis=0) if row is None else self.values(row)
         return grey(values, *self.value_range).reshape(self.image_shape)
 
     def drawn(self, rows: Sequence[int], best: IntArray) -> Drawing:
-        """Draw some curves on common axes, with marks where the best features lie."""
+        """Draw the curves of some rows on common axes, and mark the best features."""
         if self.curves is not None:
             return draw([self.curves.get(row) for row in rows])
         columns = self._in_order
@@ -189,7 +189,7 @@ class ShownSamples:
         return replace(drawing, x_texts=ends, marks=[f"{x:.4g}" for x in marks])
 
     def shown(self, row: int) -> dict[str, Any]:
-        """Return what is said about a sample in words."""
+        """Return the text content displayed for a sample."""
         return {
             "row": row,
             "id": str(self.ids[row]),
@@ -204,14 +204,14 @@ class ShownSamples:
         return spread
 
     def compared(self, a: int, b: int, start: int, n_rows: int) -> list[ComparedValue]:
-        """Return some features of two samples, those first in which they differ most.
+        """Return some features of two samples, sorted by decreasing difference.
 
-        After those that differ: features with one value missing, the same value, the same value
-        in all samples, and no value.
+        Features that differ are followed by those with one missing value, with equal values, with
+        a constant value in all samples, and with both values missing.
         """
         both = np.array([self.values(a), self.values(b)])
-        # No two of n values lie further apart than this. A feature may vary only in samples that
-        # were not looked at.
+        # The largest possible difference of two among n values. A larger one, even infinite, occurs
+        # if the feature varies only in samples that were not used for the standard deviation.
         most = math.sqrt(2 * self.n_looked_at)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.minimum(np.abs(both[0] - both[1]) / self._spread, most)
@@ -232,7 +232,7 @@ class ShownSamples:
         ]
 
     def _texts(self, name: str, a: float, b: float) -> tuple[str, str]:
-        """Write two values; with more digits than usual if they would look the same."""
+        """Format two values, with extra digits if they would otherwise look equal."""
         if name in self.encoded:
             return _text(a), _text(b)
         for digits in (4, 6, 9, 15):
@@ -242,13 +242,13 @@ class ShownSamples:
         return texts
 
     def _places(self, features: IntArray, values: FloatArray) -> FloatArray:
-        """Return where values lie on rails on which nearly all samples lie, from 0 to 1."""
+        """Return positions relative to the rail of each feature: 0 and 1 are its ends."""
         looked = np.sort(self._looked_at.cells(np.arange(self.n_looked_at), features), axis=0)
         last = np.maximum(np.isfinite(looked).sum(axis=0) - 1, 0)
         column = np.arange(len(features))
         low = looked[(BEYOND_RAIL * last).astype(int), column]
         high = looked[np.ceil((1 - BEYOND_RAIL) * last).astype(int), column]
-        flat = low == high  # most values are the same: all have to be on the rail
+        flat = low == high  # most values are equal: extend the rail to all of them
         low = np.where(flat, np.fmin(looked[0], np.fmin(*values)), low)
         high = np.where(flat, np.fmax(looked[last, column], np.fmax(*values)), high)
         with np.errstate(invalid="ignore"):
@@ -259,7 +259,7 @@ class ShownSamples:
 def _standard_deviations(block: FloatArray) -> FloatArray:
     known = np.isfinite(block)
     number = np.maximum(known.sum(axis=0), 1)
-    # By the first row: the values of a constant feature become 0 and keep no rounding.
+    # Subtract the first row, so that constant features become exactly 0.
     values = np.where(known, block - np.where(known[0], block[0], 0.0), 0.0)
     mean = values.sum(axis=0) / number
     spread: FloatArray = np.sqrt((np.where(known, values - mean, 0.0) ** 2).sum(axis=0) / number)
@@ -275,7 +275,7 @@ def _apart_text(apart: float) -> str:
 
 
 def _place_text(share: float) -> str | None:
-    """Return how far from the left a mark lies in a picture whose width is 100."""
+    """Return the x coordinate of a mark in a drawing of width 100."""
     start, end = RAIL
     return None if math.isnan(share) else f"{start + (end - start) * share:.1f}"
 
@@ -285,7 +285,7 @@ def _text(value: float) -> str:
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
-    r"""Write an image of shape (height, width) in grey, or (height, width, 3) in colours, as PNG.
+    r"""Encode an image as PNG: shape (height, width) is grey, (height, width, 3) is RGB.
 
     Examples
     --------
@@ -295,7 +295,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
     height, width = pixels.shape[:2]
     kind = 0 if pixels.ndim == 2 else 2
     lines = pixels.reshape(height, -1)
-    # Every line starts with its filter: 0, none.
+    # Every line starts with its filter type; 0 means none.
     raw = np.concatenate([np.zeros((height, 1), dtype=np.uint8), lines], axis=1).tobytes()
     header = struct.pack(">IIBBBBB", width, height, 8, kind, 0, 0, 0)
     parts = ((b"IHDR", header), (b"IDAT", zlib.compress(raw, 6)), (b"IEND", b""))
@@ -307,7 +307,7 @@ def png(pixels: NDArray[np.uint8]) -> bytes:
 
 
 def grey(values: Any, low: float, high: float) -> NDArray[np.uint8]:
-    """Turn values into shades: `low` is black, `high` is white.
+    """Convert values to grey levels: `low` is black, `high` is white.
 
     Examples
     --------
@@ -320,8 +320,8 @@ def grey(values: Any, low: float, high: float) -> NDArray[np.uint8]:
 
 
 def mask_png(mean: NDArray[np.uint8], best: IntArray) -> bytes:
-    """Draw the mean picture in grey with the best pixels marked, the first one strongest."""
-    # Neither black nor white: marks are seen on every grey between.
+    """Return the mean image as PNG with the best pixels marked, the first one most strongly."""
+    # Avoid black and white, so that marks are visible everywhere.
     colours = np.repeat(mean.reshape(-1, 1), 3, axis=1).astype(float) * 0.6 + 40
     strength = np.linspace(1.0, 0.55, len(best))[:, None]
     colours[best] = strength * np.array(MARK) + (1 - strength) * colours[best]

@@ -1,46 +1,46 @@
-"""A file that is ours while the page runs: noticing that something else moved or changed it."""
+"""Detect that another program has moved or changed a file while the page is open."""
 
 from collections.abc import Callable
 from pathlib import Path
 
 Look = tuple[int, ...]
-UNKNOWN: Look = (-1,)  # as no file looks
+UNKNOWN: Look = (-1,)  # equals the look of no file
 
 
 class WatchedFile:
-    """Tells whether a file is as we left it, by how it looks, and by its content if that differs.
+    """A file that is compared with its last known size, time and inode, then by content.
 
     Parameters
     ----------
     path : Path
         The file.
     holds_ours : callable
-        Tells whether the file holds what we wrote.
+        Returns whether the file contains what this process wrote.
     beside : Path, optional
-        Another file that must stay where it is, whatever it holds.
+        Another file that must stay in place, whatever its content.
 
     Attributes
     ----------
-    is_told : bool
-        Whether the person knows that the file is gone or was changed.
+    is_reported : bool
+        Whether the user has been told that the file is missing or was changed.
     """
 
     def __init__(
         self, path: Path, holds_ours: Callable[[], bool], beside: Path | None = None
     ) -> None:
         self.path = path
-        self.is_told = False
+        self.is_reported = False
         self._holds_ours = holds_ours
         self._beside = beside
         self._left = self._look()
 
     def note(self) -> None:
-        """Keep how the file looks as we left it."""
+        """Remember the current state of the file as ours."""
         self._left = self._look()
-        self.is_told = False
+        self.is_reported = False
 
     def is_in_place(self) -> bool:
-        """Tell whether the file is still the same one, whatever it holds."""
+        """Return whether the path still refers to the same file, whatever its content."""
         now = self._look()
         return now is not None and self._left is not None and now[0] == self._left[0]
 
@@ -48,39 +48,39 @@ class WatchedFile:
         """Return "ours", "gone" or "changed"."""
         now = self._look()
         if now == self._left:
-            self.is_told = False
+            self.is_reported = False
             return "ours"
         if now is None:
             return "gone"
-        if self._holds_ours():  # it was only touched, or copied back
+        if self._holds_ours():  # only touched, or copied back
             self.note()
             return "ours"
-        self._left = UNKNOWN  # so that the content decides next time, too
+        self._left = UNKNOWN  # so that the next call also compares the content
         return "changed"
 
     def complaint(self) -> str:
-        """Return what the person must know before another answer is taken; empty if nothing.
+        """Return why the next answer must be refused; empty if it can be stored.
 
-        That the file is gone is said once: if it is not put back then, it is meant to be written
-        anew.
+        A missing file is reported once. If it is still missing at the next answer, it is written
+        again.
         """
         condition = self.condition()
-        if condition == "ours" or (condition == "gone" and self.is_told):
+        if condition == "ours" or (condition == "gone" and self.is_reported):
             return ""
-        self.is_told = True
+        self.is_reported = True
         if condition == "gone":
             return (
                 f"{self.path} was moved or deleted while this page was open. Put it back and "
-                "answer again. Without it, the next answer writes it anew, with all earlier ones."
+                "answer again. Otherwise the next answer creates it again with all earlier answers."
             )
         return (
-            f"{self.path} was changed by something else while this page was open, and is not "
-            "written over. Put it back as it was, or move it away; then answer again. Once it is "
-            "away, it is written anew, with all earlier answers."
+            f"{self.path} was changed by another program while this page was open and will not be "
+            "overwritten. Restore it or move it to another folder, then answer again. Once moved, "
+            "it is created again with all earlier answers."
         )
 
     def _look(self) -> Look | None:
-        """Return what changes with the file; None if there is none."""
+        """Return inode, size and time of the file; None if it does not exist."""
         try:
             found = self.path.stat()
         except OSError:

@@ -1,6 +1,7 @@
-"""What takes longer than a question may wait: rankings and reports, in a process of their own.
+"""Compute rankings, checks and reports in a background process.
 
-Each function gets the file of the samples, the links by row, and returns what it found by name.
+Each function receives the file of the samples and links between rows, and returns its results by
+name.
 """
 
 import os
@@ -22,19 +23,19 @@ from linkselect.selectors import LinkSelector
 
 Found = dict[str, Any]
 
-# How much lower than the page's the priority of this process is: questions come first.
+# Decrease in priority relative to the page, which must stay responsive.
 NICER = 10
 
 
 def start(parent: int, folder: Path) -> None:
-    """Begin a process that leaves the processor to others, says nothing, and ends with its parent.
+    """Initialize a process with low priority and no output that ends with its parent.
 
     Parameters
     ----------
     parent : int
-        The process of the page, which ends this one unless it is killed itself.
+        The id of the page's process, which ends this one unless it is killed.
     folder : Path
-        What to clear away in that case.
+        The folder to delete if the parent is killed.
     """
 
     def watch() -> None:
@@ -44,7 +45,7 @@ def start(parent: int, folder: Path) -> None:
         os._exit(0)
 
     threading.Thread(target=watch, daemon=True).start()
-    # Ctrl-C is for the page, which ends this process in its own way.
+    # The page handles Ctrl-C and ends this process.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     if hasattr(os, "nice"):
@@ -53,23 +54,23 @@ def start(parent: int, folder: Path) -> None:
 
 @cache
 def _held(file: Path) -> tuple[Any, dict[str, Any]]:
-    """Map the samples into memory; also return what is known of them."""
+    """Return the memory-mapped samples and their description."""
     X, about = joblib.load(file, mmap_mode="c")
     return X.view(np.ndarray) if isinstance(X, np.memmap) else X, about
 
 
 def rank(file: Path, links: Any, n_best: int) -> Found:
-    """Order the features, and tell how much the best of them explain together."""
+    """Rank the features, and compute the cumulative share that the best of them explain."""
     selector = _fitted(_held(file)[0], links, n_best)
-    path = selector.path_[np.isfinite(selector.path_)]  # without any if all features are constant
+    path = selector.path_[np.isfinite(selector.path_)]  # empty if all features are constant
     return {"order": selector.order_, "path": tuple(path.tolist())}
 
 
 def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
-    """Measure the best features on held-out pairs, and compare them with those of a check before.
+    """Validate the best features on held-out pairs, and compare them with those of `before`.
 
-    Who looks after every ten answers finds a ranking that knows nothing better than chance sooner
-    or later: that counts only if it was so in the check before as well.
+    With a check after every ten answers, even an uninformative ranking would eventually appear
+    better than chance. The page therefore requires two consecutive significant checks.
     """
     X, _ = _held(file)
     found = _validated(X, links, n_best)
@@ -90,7 +91,7 @@ def check(file: Path, links: Any, before: Any, n_best: int) -> Found:
 def _validated(X: Any, links: Any, n_best: int) -> Any:
     from linkselect.evaluation import validate
 
-    # Nothing on the page tells how often features are selected again on resamples.
+    # The page does not show selection frequencies, so no resamples are needed.
     return validate(LinkSelector(n_best), X, pairs=_pairs(links), n_resamples=0)
 
 
@@ -98,6 +99,7 @@ def _measured(found: Any, *, was_better: bool) -> dict[str, Any]:
     value, error = found.estimate.value, found.estimate.standard_error
     return {
         "value": value,
+        "margin": 2 * error,
         "low": max(0.0, value - 2 * error),
         "high": min(1.0, value + 2 * error),
         "chance": found.estimate.chance,
@@ -107,7 +109,7 @@ def _measured(found: Any, *, was_better: bool) -> dict[str, Any]:
 
 
 def report(file: Path, links: Any, call: str) -> Found:
-    """Write the report of all features."""
+    """Write the report on all features."""
     from linkselect.evaluation import validate
     from linkselect.report import render, summarize
 

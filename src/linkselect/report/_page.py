@@ -1,4 +1,4 @@
-"""One page from plain data: a template, its style and its script, all in one file."""
+"""Render plain data as one HTML file that contains its style and script."""
 
 from __future__ import annotations
 
@@ -19,12 +19,7 @@ from linkselect.plot._style import have_matplotlib
 from linkselect.report._image_features import picture_colours
 from linkselect.report._report_pictures import profile_pictures, report_pictures
 from linkselect.report._schema import Score, Summary
-from linkselect.report._validation_summary import (
-    again_lines,
-    claim_lines,
-    significance_lines,
-    twin_lines,
-)
+from linkselect.report._validation_summary import selected_line, validation_lines
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -32,7 +27,7 @@ if TYPE_CHECKING:
 ROWS_PER_PAGE = 50
 MINUS = "\N{MINUS SIGN}"
 
-# Columns of the table that are there if they were measured, and their titles.
+# Columns of the table that were computed only on request, and their titles.
 MEASURES = {
     "frequency": "Frequency",
     "p_value": "p",
@@ -42,16 +37,16 @@ MEASURES = {
 
 
 def render(summary: Summary) -> str:
-    """Make a page of HTML from what `summarize` returned.
+    """Render the result of `summarize` as an HTML page.
 
-    The page needs no network and runs no foreign code: names from the data are text everywhere,
-    and its Content-Security-Policy allows its own script only. The same summary gives the same
+    The page needs no network access and runs no foreign code: names from the data are escaped, and
+    its Content-Security-Policy allows only its own script. The same summary always gives the same
     page.
 
     Parameters
     ----------
     summary : dict
-        What `summarize` returned, or the same read back from JSON.
+        The result of `summarize`, or the same data read from JSON.
 
     Returns
     -------
@@ -74,18 +69,15 @@ def render(summary: Summary) -> str:
     worst, best = ends if summary["method"]["greater_is_better"] else ends[::-1]
     found = summary.get("validation")
     columns = {**ranking, **_validation_columns(summary)}
-    if "reason" not in columns:  # stored before there were reasons
+    if "reason" not in columns:  # written by an older version
         columns["reason"] = ["selected" if one else "below the cut" for one in ranking["selected"]]
     return render_page(
         "report.html",
         summary=summary,
         cards=_cards(summary, columns),
         validation=found,
-        claims=[] if found is None else claim_lines(found),
-        validation_lines=[
-            *([] if found is None else [*again_lines(found), *twin_lines(found)]),
-            *significance_lines(summary),
-        ],
+        selected=selected_line(summary),
+        validation_lines=validation_lines(summary),
         pictures=report_pictures(summary) if have_matplotlib() else None,
         rows=_rows(columns, range(min(ROWS_PER_PAGE, len(ranking["feature"])))),
         measures={key: title for key, title in MEASURES.items() if key in columns},
@@ -94,7 +86,7 @@ def render(summary: Summary) -> str:
 
 
 def _older_lack(summary: Summary) -> dict[str, Any]:
-    """Return what a summary lacks that was stored before there was such a thing."""
+    """Return defaults for the keys that summaries of older versions do not contain."""
     number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
     return {
         "validation": None,
@@ -109,7 +101,7 @@ def _rows(columns: dict[str, Any], places: Iterable[int]) -> list[dict[str, Any]
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
-    """Return what each selected feature is correlated with, and on phones what has no column."""
+    """Return columns with highly correlated features, and with the text shown only on phones."""
     found, ranking = summary.get("validation"), summary["ranking"]
     if found is None or "frequency" not in ranking:
         return {}
@@ -126,7 +118,7 @@ def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
 
 
 def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what is said about each of the best features, and its picture."""
+    """Return the row and the figure of each of the best features."""
     profiles = summary["profiles"]
     if profiles is None or not profiles["features"] or not have_matplotlib():
         return []
@@ -137,16 +129,16 @@ def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
-    """Fill a template that stands on `base.html`; style and script go into the page.
+    """Render a template that extends `base.html`, with style and script in the page.
 
     Parameters
     ----------
     template : str
         The name of a file in the folder `templates` of a package.
     package : str
-        The package; `base.html` is always ours.
+        The package; `base.html` is always that of `linkselect.report`.
     **content
-        What the template shows.
+        The variables of the template.
     """
     try:
         from markupsafe import Markup
@@ -169,7 +161,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
 
 @cache
 def environment_of(package: str) -> Environment:
-    """Return what keeps the templates of a package, read and compiled once."""
+    """Return the Jinja environment of a package, which compiles each template once."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -194,39 +186,39 @@ def _packaged(name: str) -> str:
 
 
 def _sentence(note: str) -> str:
-    """Begin a note with a capital letter, which it lacks behind the word of a terminal, "Note:"."""
+    """Capitalize a note, which may start in lower case because the terminal puts "Note:" first."""
     return re.sub(r"^[a-z]+(?= )", lambda word: word[0].capitalize(), note)
 
 
 def _score_on_page(score: Score) -> str:
-    """Write a score in four digits, exactly as page.js does."""
+    """Format a score with four digits, exactly as page.js does."""
     text = score_text(score, 4, padded=True)
     return re.sub(r"e([+-])0*", r"e\1", text).replace("-", MINUS)
 
 
 def _share(score: Score, worst: float, best: float) -> str:
-    """Return how long the bar behind a score is, as a percentage: all for the best."""
+    """Return the length of the bar behind a score in percent; the best score has 100 %."""
     if score is None or worst == best:
         return "0%"
-    # Infinite scores are as good or bad as can be.
+    # Infinite scores get the full bar or none.
     share = (float(score) - worst) / (best - worst)
     return f"{100 * min(max(share, 0.0), 1.0):.1f}%"
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:
-    """Write the page of a summary to a file, whole or not at all.
+    """Write the report of a summary to a file, completely or not at all.
 
     Parameters
     ----------
     summary : dict
-        What `summarize` returned.
+        The result of `summarize`.
     path : str or path
-        The file; one that exists is replaced.
+        The file; an existing file is replaced.
     """
     write_page(render(summary), path)
 
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file, whole or not at all."""
+    """Write a page to a file, completely or not at all."""
     with written_whole(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")

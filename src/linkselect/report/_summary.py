@@ -1,9 +1,9 @@
-"""What a report says, as plain data: nothing here knows how it will look."""
+"""Summarize a fitted selector as plain data, independent of how a report shows it."""
 
 from __future__ import annotations
 
 import platform
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 LITTLE_COVERAGE = 0.05
 TIED = (
-    "The last selected feature and the first one left out have the same score, so the choice "
-    "between them is arbitrary."
+    "The last selected feature and the next one have the same score, so the choice between them "
+    "is arbitrary."
 )
 
 
@@ -61,55 +61,55 @@ def summarize(
     values: Any = None,
     significance: FeaturePValues | None = None,
 ) -> schema.Summary:
-    """Gather what a report says about a fitted selector, as plain data.
+    """Summarize a fitted selector as plain data for a report.
 
-    Everything in it can be written as JSON: a missing score is None, an infinite one the text
+    The summary can be written as JSON: a missing score is None, and an infinite score is the text
     "inf" or "-inf".
 
     Parameters
     ----------
     selector : fitted selector
-        One of this library.
+        A selector of this library.
     X, y, pairs
-        What it was fitted on.
+        The data on which it was fitted.
     sample_ids : iterable of hashable, optional
         The ids that the pairs use. Default: the index of a pandas frame, else row numbers.
     feature_names : sequence of str, optional
         One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
     source : str, optional
-        Where the data come from, such as the name of a file.
+        The source of the data, such as the name of a file.
     call : str, optional
-        What to type to get the same result. Default: the call in Python.
+        The command or code that reproduces the result. Default: the call in Python.
     preparation : str, optional
-        What was done to the data before the selector was fitted.
+        A description of how the data were prepared.
     image_shape : (int, int), optional
-        Height and width, if each feature is a pixel; the report then shows the mask.
+        Height and width, if each feature is a pixel; the report then shows the selected pixels.
     image_order : {"C", "F"}, default="C"
-        Whether pixels run along rows or down columns.
+        Whether pixels are ordered by rows ("C") or by columns ("F").
     notes : sequence of str, optional
-        What to say first, instead of which of y and pairs the method does not look at.
+        Notes on the data. Default: which labels and pairs the method ignores.
     warnings : sequence of str, default=()
-        What the selector warned of when it was fitted.
+        The warnings of `fit`.
     seconds : float, optional
-        How long that took.
+        The time to fit.
     view : bool, default=True
-        Whether to gather what pictures of samples and of single features need.
+        Whether to include the data for figures of samples and of single features.
     validation : Validation, optional
-        What `linkselect.evaluation.validate` found. What speaks against the selected features is
-        in `alarms`.
+        The result of `linkselect.evaluation.validate`. If the selected features are unstable or no
+        better than others, `alarms` says so.
     number : NumberOfFeatures, optional
-        Why so many features are selected, as `linkselect.evaluation.choose_number` found.
+        The result of `linkselect.evaluation.choose_number`.
     values : array, sparse matrix or frame, optional
-        X before it was prepared, in the units that a reader knows. Default: X.
+        X before it was prepared, in its original units. Default: X.
     significance : FeaturePValues, optional
-        What `linkselect.evaluation.feature_p_values` found.
+        The result of `linkselect.evaluation.feature_p_values`.
 
     Returns
     -------
     dict
         `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
         `path`, `view`, `mask`, `validation`, `number_of_features`, `profiles`, `alarms`, `notes`,
-        `warnings` and `seconds`; `linkselect.report._schema.Summary` has the type of each.
+        `warnings` and `seconds`; `linkselect.report._schema.Summary` defines their types.
 
     Examples
     --------
@@ -147,7 +147,10 @@ def summarize(
         "number_of_features": describe_number(selector, number),
         "profiles": describe_profiles(*shown) if view else None,
         "alarms": alarms(found, data["n_features"]),
-        "notes": _notes(ignored if notes is None else notes, selector, data, supervision, ranking),
+        "notes": [
+            *map(plain_text, [*ignored, *_unused_pairs(supervision)] if notes is None else notes),
+            *_notes(selector, data, supervision, ranking),
+        ],
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
@@ -166,24 +169,24 @@ def _checked_ids(
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
             f"{type(selector).__name__} has no order_.",
-            "Pass a fitted selector of linkselect, of a Pipeline its step: pipeline['selector'].",
+            "Pass a fitted selector of linkselect; for a Pipeline, its step: pipeline['selector'].",
         )
-    if not isinstance(X, Samples):  # as the command line passes what it has read by parts
-        refuse_stored("A report", X, "The command line writes one: linkselect rank FILE --report.")
+    if not isinstance(X, Samples):  # the command line passes tables that it reads in parts
+        refuse_stored("A report", X, "Use the command line: linkselect rank FILE --report.")
     found = index_of(X) if sample_ids is None else sample_ids
     return tuple(range(as_samples(X).shape[0])) if found is None else tuple(found)
 
 
 def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None, Sequence[str]]:
-    """Return the classes or the pairs that the method looks at, and say what it ignores."""
+    """Return the classes or pairs that the method uses, and a note on what it ignores."""
     sees = describe(selector).sees
     if sees == "pairs" and pairs is not None:
-        ignored = [] if y is None else ["The labels did not count, since pairs were given."]
+        ignored = [] if y is None else ["The labels were ignored because pairs were given."]
         return None, pairs, ignored
     classes = None if sees == "nothing" or y is None else classes_seen(selector, y)
     unused = ["labels"] if y is not None and classes is None else []
     unused += ["pairs"] if pairs is not None else []
-    sentence = f"{type(selector).__name__} does not look at {' or '.join(unused)}."
+    sentence = f"{type(selector).__name__} ignores {' and '.join(unused)}."
     return classes, None, [sentence] if unused else []
 
 
@@ -198,7 +201,7 @@ def _versions() -> dict[str, str]:
 
 
 def _plain_value(value: Any) -> float | bool | str | None:
-    """Return a parameter as JSON can hold it; what is no number, truth value or text as code."""
+    """Convert a parameter for JSON; values other than numbers, booleans and text become code."""
     if value is None or isinstance(value, bool | str):
         return plain_text(value) if isinstance(value, str) else value
     if isinstance(value, int | float | np.number) and np.isfinite(value):
@@ -209,10 +212,10 @@ def _plain_value(value: Any) -> float | bool | str | None:
 def _describe_method(selector: Any) -> schema.MethodSummary:
     method, n_selected = describe(selector), int(selector.get_support().sum())
     rules = {}
-    if isinstance(selector, FeatureRules):  # the method is the one that it is around
+    if isinstance(selector, FeatureRules):  # describe the wrapped method
         rules = {name: getattr(selector, name) for name in ("keep", "exclude", "groups", "copies")}
         selector, method = selector.estimator, describe(selector.estimator)
-    if isinstance(selector, Ranked):  # it only adds a ranking to a selector of another library
+    if isinstance(selector, Ranked):  # a thin wrapper of a selector of another library
         selector = selector.estimator
     kind = type(selector)
     usual = {} if method.wraps else kind().get_params(deep=False)
@@ -285,7 +288,7 @@ def _describe_ranking(
 def _reasons(
     selector: Any, names: list[str], X: Any, validation: Validation | None
 ) -> NDArray[np.object_]:
-    """Say of each feature why it is selected or not, in the order of the columns."""
+    """Return why each feature is selected or not, in the order of the columns."""
     own = getattr(selector, "reasons_", None)
     left_out = {} if validation is None else dict(validation.left_out)
     copy_of = getattr(selector, "copy_of_", np.full(len(names), -1)).copy()
@@ -339,39 +342,37 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
     return f"from linkselect import {names}\n\nselector = {selector!r}\nselector.fit({given})"
 
 
+def _unused_pairs(supervision: schema.SupervisionSummary) -> Iterator[str]:
+    """Yield notes on pairs that the method could not use."""
+    if n_conflicts := supervision.get("n_conflicts"):
+        yield f"Ignored {many(n_conflicts, 'cannot-link')} that contradict must-links."
+    if n_lost := supervision.get("lost"):
+        yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
+
+
 def _notes(
-    given: Sequence[str],
     selector: Any,
     data: schema.DataSummary,
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
-) -> list[str]:
-    """Add to given notes what a reader should look at before trusting the ranking."""
-    n_conflicts, n_lost = supervision.get("n_conflicts", 0), supervision.get("lost", 0)
-    n_unscored = sum(score is None for score in ranking["score"])
-    notes = [plain_text(note) for note in given]
-    if n_conflicts:
-        text = many(n_conflicts, "cannot-link")
-        notes.append(f"{text} contradicted the must-links and did not count.")
-    if n_lost:
-        notes.append(
-            f"{many(n_lost, 'pair')} had an end that is not in the data and did not count."
-        )
+) -> Iterator[str]:
+    """Yield notes on facts that limit what the ranking shows."""
+    n_constant, n_unscored = data["n_constant"], sum(one is None for one in ranking["score"])
     if supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE:
-        notes.append(f"Only {supervision['coverage']:.1%} of the samples have a label or a pair.")
-    # What was done about them is said where the preparation is described.
+        yield f"Only {supervision['coverage']:.1%} of the samples have a label or a pair."
+    # If values were imputed, the preparation describes it.
     if data["n_missing"] and data["preparation"] is None:
-        notes.append(f"The data lack {many(data['n_missing'], 'value')}.")
-    if data["n_constant"]:
-        text = many(data["n_constant"], "constant feature")
-        notes.append(f"The data hold {text}, the same in every sample.")
-    if n_unscored:
-        notes.append(f"There is no score for {many(n_unscored, 'feature')}, ranked last.")
-    # Equal scores are no tie after a search or many draws, which know more than scores.
+        yield f"The data have {many(data['n_missing'], 'missing value')}."
+    if n_constant:
+        verbs = "is constant and carries" if n_constant == 1 else "are constant and carry"
+        n_all = many(data["n_features"], "feature")
+        yield f"{n_constant:,} of {n_all} {verbs} no information."
+    if n_unscored > n_constant:
+        yield f"{many(n_unscored, 'feature')} without a score rank last."
+    # After a search or repeated draws, features with equal scores are not tied.
     knows_more = describe(selector).searches or hasattr(selector, "selection_frequencies_")
     if not knows_more and _tied_at_the_cut(ranking):
-        notes.append(TIED)
-    return notes
+        yield TIED
 
 
 def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
@@ -382,7 +383,7 @@ def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:
 
 
 def describe_number(selector: Any, number: NumberOfFeatures | None) -> schema.NumberSummary:
-    """Describe how the number of features was chosen; None if `fit` resolved the parameter."""
+    """Describe how the number of features was chosen; `number` is None if `fit` chose it."""
     n_features, curve = int(selector.get_support().sum()), None
     rule: schema.Rule = "given"
     own = getattr(selector, "own_number", "")
@@ -402,7 +403,7 @@ def _curve(number: NumberOfFeatures) -> schema.CurveSummary | None:
     if number.curve is None or number.measure is None or number.rankings is None:
         return None
     values = number.curve.values
-    # Folds that are dealt again hold out the same rows, so they do not count as new ones.
+    # Repeated folds hold out the same rows, so they do not reduce the standard error.
     n_folds = number.rankings.held_out.n_folds
     error = values.std(axis=0, ddof=1) / np.sqrt(n_folds) if len(values) > 1 else 0 * values[0]
     return {

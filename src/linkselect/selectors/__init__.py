@@ -1,4 +1,4 @@
-"""The scikit-learn selectors: check the input, call a score, keep the ranking."""
+"""Feature selectors with the interface of scikit-learn."""
 
 from typing import Any
 
@@ -65,8 +65,8 @@ def __getattr__(name: str) -> Any:
     if name != "ScoreFunction":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     warn_user(
-        "ScoreFunction is now AsScoreFunction, with `estimator` for `selector`; the old name goes "
-        "in version 0.3.",
+        "ScoreFunction is now AsScoreFunction, and its parameter `selector` is now `estimator`. "
+        "The old names will be removed in version 0.3.",
         FutureWarning,
     )
     return _as_score_function.ScoreFunction

@@ -1,4 +1,4 @@
-"""The scores of a selector as a function, for scikit-learn's univariate selectors."""
+"""Use the scores of a selector in scikit-learn's univariate selectors."""
 
 from typing import Any
 
@@ -13,21 +13,21 @@ from linkselect.selectors._method import describe
 
 
 class AsScoreFunction(BaseEstimator):
-    """Turn a selector into a function of X and y that returns scores, larger being better.
+    """Turn a selector into a score function of X and y for which larger scores are better.
 
-    This is what `SelectKBest`, `SelectPercentile` and `GenericUnivariateSelect` of scikit-learn
-    take as `score_func`. Scores of which smaller is better change their sign; a feature without
-    a score keeps NaN, which scikit-learn ranks last. Parameters of the selector can be searched, as
-    `score_func__estimator__n_neighbors`.
+    Pass it as `score_func` to scikit-learn's `SelectKBest`, `SelectPercentile` or
+    `GenericUnivariateSelect`. If smaller scores are better, their sign changes. A feature without
+    a score has NaN, which scikit-learn ranks last. The selector's parameters can be tuned, for
+    example as `score_func__estimator__n_neighbors`.
 
-    Not for methods that search for subsets, whose choice does not follow the scores of single
-    features. Not for pairs: scikit-learn's selectors have no place for them, so use the selector
-    itself, or labels with -1 for unlabelled samples.
+    Not for methods that search for subsets, because their selection does not follow the scores of
+    single features. Not for pairs, because scikit-learn's univariate selectors do not accept them:
+    use the selector itself, or labels in which -1 marks unlabelled samples.
 
     Parameters
     ----------
     estimator : selector
-        A selector of this library with one score per feature. It is cloned, and stays as it is.
+        A selector of this library with one score per feature. It is cloned, not modified.
 
     See Also
     --------
@@ -35,8 +35,8 @@ class AsScoreFunction(BaseEstimator):
 
     Notes
     -----
-    `SelectKBest` keeps the same features as the selector, except for ties at the edge of what is
-    kept: there the selector takes the first, and `SelectKBest` the last column.
+    `SelectKBest` keeps the same features as the selector, unless features tie for the last place.
+    Of these, the selector keeps the first column and `SelectKBest` the last.
 
     Examples
     --------
@@ -64,25 +64,25 @@ class AsScoreFunction(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_features,)
-            One value for each feature; larger is better.
+            One score per feature; larger is better.
         """
         method = describe(self.estimator)
         if method.searches:
             name = type(self.estimator).__name__
             raise GuidedValueError(
-                f"{name} searches for a subset, and its choice does not follow scores of single "
-                "features.",
-                f"Write {name}(n_features_to_select=k) in place of SelectKBest.",
+                f"{name} searches for a subset of features, so its selection does not follow the "
+                "scores of single features.",
+                f"Use {name}(n_features_to_select=k) instead of SelectKBest.",
             )
         fitted = clone(self.estimator).fit(X, y)
         scores = to_numpy(fitted.scores_)
         values = scores if method.greater_is_better else -scores
-        # SelectKBest puts the lowest number for NaN; what is infinitely bad still goes before it.
+        # SelectKBest replaces NaN by the lowest number, so a score of -inf is raised just above it.
         return np.maximum(values, np.nextafter(np.finfo(values.dtype).min, 0))
 
 
 class ScoreFunction(AsScoreFunction):
-    """The name of `AsScoreFunction` in version 0.1, with its name for the estimator."""
+    """Name of `AsScoreFunction` in version 0.1, with the parameter `selector`."""
 
     def __init__(self, selector: Any) -> None:
         self.selector = selector

@@ -1,4 +1,4 @@
-"""CCLS: a Laplacian Score compensated by pairs and classes."""
+"""CCLS: a Laplacian Score that also uses pairs and class scatter."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -17,57 +17,61 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class CompensatedLaplacianScore(GraphSelector, PairSelector):
-    """Rank features by a Laplacian Score compensated by pairs and classes (CCLS).
+    """Rank features by a Laplacian Score that also uses pairs and class scatter (CCLS).
 
-    The score of a feature f is `2 Q(f; W) / (total + between - within)`; smaller is better. W
-    weighs must-links by 1 if near and by `compensation` if not, near cannot-links by
-    `(1 - gamma)` times a Gaussian, and other neighbours by the Gaussian. `total` is the scatter
-    of all samples under the degrees of W; `between` and `within` are the scatter of class means
-    and inside classes over the labelled samples. With bare pairs, samples that must-links join
-    are a class.
+    The score of a feature f is `2 Q(f; W) / (total + between - within)`, where `total` is the
+    scatter of all samples, weighted by their degrees in the graph W, and `between` and `within`
+    are the scatter of class means and the scatter within classes, over the labelled samples;
+    smaller is better. `Q(f; W)` is the sum of `w_ij (f_i - f_j)^2` over the edges of W. Must-links
+    have weight 1 between neighbours and weight `compensation` otherwise. Cannot-links between
+    neighbours have `1 - gamma` times a Gaussian weight, and all other neighbours the full Gaussian
+    weight. From pairs without labels, samples connected by must-links form a class.
 
-    If the denominator is not positive, a feature has no score and ranks last. The default sigma
-    suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call this score C7.
+    If the denominator is not positive, the feature has no score and ranks last. The default
+    `sigma` suits features scaled to [0, 1]. Not for data in which noise features outnumber the
+    others: neighbours are found in all features. Salmi, Hammouche & Macaire call this score C7.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     gamma : float, default=0.9
-        How much near cannot-links are damped, from 0 (not) to 1 (left out).
+        Damping of cannot-links between neighbours, from 0 (none) to 1 (left out).
     compensation : float, default=0.5
-        The weight of must-links that are not neighbours.
+        Weight of must-links between samples that are not neighbours.
     sigma : float or "auto", default=1.0
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance between samples.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Find the neighbours of that many samples only, drawn at random, and estimate the scores
-        from them. Those with a label or in a pair come first if they are at most half of that.
-        Default: all samples; 20,000, with a warning, if X is outside memory.
+        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        estimates. Samples with a label or in a pair are always included if they make up at most
+        half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
+        warning.
     neighbors_transformer : transformer, optional
-        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
-        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+        Proposes candidates, of which the nearest become neighbours. Any transformer with the
+        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
+        pynndescent. It should propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score as an estimate of that of the whole graph; only if
-        samples were drawn. It covers the draw, not how the samples themselves were collected.
-        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
+        Standard error of each score as an estimate of the score on the whole graph; set only if
+        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
+        with a warning, if too few of the drawn samples account for the variance of the feature.
 
     See Also
     --------
-    ConstrainedLaplacianScore : Without the scatter of classes.
+    ConstrainedLaplacianScore : A Laplacian Score with pairs, without class scatter.
 
     Examples
     --------
@@ -79,7 +83,7 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
     array([2, 3, 0, 1])
     """
 
-    _why_undefined = "total plus between minus within scatter is not positive"
+    _why_undefined = "total plus between-class minus within-class scatter is not positive"
     needs = ("a pair or a label",)
     references = ("yang2016", "salmi2020")
 

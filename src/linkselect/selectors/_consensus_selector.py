@@ -1,4 +1,4 @@
-"""A ranking that several selectors agree on."""
+"""Combine the rankings of several selectors."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -20,6 +20,7 @@ from linkselect._messages import (
     GuidedValueError,
     LeftOutPairsWarning,
     RoundedFeaturesWarning,
+    many,
     warn_user,
 )
 from linkselect._samples import Samples
@@ -48,28 +49,28 @@ from linkselect.selectors._wrapper import TakesGroups, arguments_of, read_once
 Members = list[tuple[str, Any]]
 Init = TypeVar("Init", bound=Callable[..., None])
 
-# Above this many features a member that searches takes this many steps only; the rest follow by
-# their value at the last step. The measured defaults are those with these numbers.
+# With more than MANY_FEATURES features, members that search take only SEARCH_STEPS steps and order
+# the other features by their value at the last step. The published benchmarks used these numbers.
 MANY_FEATURES = 200
 SEARCH_STEPS = 50
-# Pairs over which the similarity member sums up, so that its cost does not grow with the samples.
+# Number of pairs that the similarity member draws, so that its cost does not grow with n_samples.
 DRAWN_PAIRS = 1000
-# Looser than the default of SCGS: a rank needs few digits.
+# Looser than the default of SCGS, because ranks need little precision.
 SCGS_TOLERANCE = 1e-2
 
 _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())]"
 
 
 def _members_may_come_first(init: Init) -> Init:
-    """Accept the positions of version 0.1, with a warning: members, weights, number of features."""
+    """Accept the positional arguments of version 0.1 (members, weights, number) with a warning."""
 
     @wraps(init)
     def in_either_order(self: Any, *args: Any, **kwargs: Any) -> None:
         if not (args and (isinstance(args[0], list) or len(args) > 2)):
             return init(self, *args, **kwargs)
         warn_user(
-            "The first argument of ConsensusSelector is now n_features_to_select; members in its "
-            "place will be refused from version 0.3 on.",
+            "The first argument of ConsensusSelector is now n_features_to_select; passing members "
+            "first will raise an error from version 0.3 on.",
             FutureWarning,
             hint="Write ConsensusSelector(estimators=[...]).",
         )
@@ -80,61 +81,70 @@ def _members_may_come_first(init: Init) -> Init:
 
 
 class ConsensusSelector(_BaseComposition, TakesGroups):
-    """Rank features by the mean of the ranks that several selectors give them.
+    """Rank features by their mean rank over several selectors.
 
     Every member is fitted on the same samples with the same supervision. The score of a feature is
-    the mean of its ranks, weighted if `weights` are given; smaller is better, ties go to the
-    earlier column. Ranks fit every score, whatever its scale or direction. Members that work in
-    different ways complement each other better than members that resemble each other.
+    its mean rank over the members, weighted if `weights` are given; smaller is better. Ties go to
+    the earlier column. Ranks make scores of any scale or direction comparable. Members that work
+    in different ways complement each other better than similar ones.
 
-    With `estimators="auto"` the members follow from what is known. From pairs:
-    `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and `SCGS`.
-    From some labels: `SimilarityConstraintScore`, `ConstraintScore`, `SCGS` and `LinkSelector`,
-    which alone is ahead of the consensus on average. From all labels:
-    `MRMR` and `SCGS`. From nothing: `Redundancy(LaplacianScore())` and
-    `SparsityScore(graph="lle")`. A default member that cannot work from what is known is left out.
-    A warning names one that cannot rank the data at hand: if samples are so far apart that
-    `CompensatedLaplacianScore` finds no neighbours, `ConstraintScore` takes its place, given pairs
-    of both kinds; any other is left out. If none remains, `VarianceScore` ranks the features.
-    The default members see a copy of X scaled to [0, 1] (sparse X: to a largest absolute value of
-    1); members that are passed see X as it is. Above 200 features searches take 50 steps, and the
-    other features follow by their value at the last one.
+    With `estimators="auto"`, the members depend on the supervision:
 
-    To start with, take `LinkSelector`. From pairs the default members together were ahead of each
-    single published method that sees pairs, on average over the data sets of the documentation;
-    from labels or nothing they were not.
+    - pairs: `SimilarityConstraintScore(mode="semi-supervised")`, `CompensatedLaplacianScore` and
+      `SCGS`,
+    - labels of some samples: `SimilarityConstraintScore`, `ConstraintScore`, `SCGS` and
+      `LinkSelector`, which on its own is better than the consensus on average,
+    - labels of all samples: `MRMR` and `SCGS`,
+    - none: `Redundancy(LaplacianScore())` and `SparsityScore(graph="lle")`.
 
-    Not if few features inform and the others vary together: two of the three default members also
-    look at all samples, and a single strong feature is lost in the mean of the ranks.
-    `ConstraintScore` and `LSDF` keep it. Not for a reason why a feature is chosen: the members may
-    disagree on that.
+    Default members that need more supervision than is given are left out. A warning names a
+    default member that cannot rank the data at hand. If samples are too far apart for
+    `CompensatedLaplacianScore` to find neighbours, `ConstraintScore` replaces it, provided that
+    there are must-links and cannot-links; any other member is left out. If no member remains,
+    `VarianceScore` ranks the features.
+
+    The default members are fitted on a copy of X scaled to [0, 1] (sparse X: to a largest absolute
+    value of 1); members that you pass are fitted on X itself. With more than 200 features, searches
+    take 50 steps and order the other features by their value at the last step.
+
+    Try `LinkSelector` first. From pairs, the default members together were better than each single
+    published method that uses pairs, on average over the data sets of the documentation. From
+    labels or without supervision, they were not.
+
+    Not for data with few informative features in which the others vary together: two of the three
+    default members also use all samples, and a single strong feature is lost in the mean rank.
+    `ConstraintScore` and `LSDF` keep it. Not for explaining why a feature is selected: the members
+    may disagree.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     estimators : "auto" or list of (str, selector), default="auto"
-        The members by name. Selectors of other libraries take part by `ranking_`, `scores_` (larger
-        is better) or `get_support`, whichever they have.
+        Names and selectors of the members; "auto" chooses default members. Selectors of other
+        libraries are ranked by `ranking_`, `scores_` (larger is better) or `get_support`, whichever
+        they have first.
     weights : array-like of shape (n_members,), optional
-        How much each member counts; not negative. Default: all the same.
+        Non-negative weight of each member. Default: equal weights.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning. For the default members.
+        For the default members: what to do if must-links connect the two samples of a
+        cannot-link. Raise an error, or drop the cannot-link with ("warn") or without ("drop") a
+        warning.
     random_state : int, RandomState instance or None, default=None
-        Determines the pairs that the default members draw.
+        Controls the pairs that the default members draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        The number of threads of the default members. Default: as many as BLAS may use.
+        Number of threads of the default members; -1 uses all CPU cores. Default: as many as BLAS
+        may use.
 
     Attributes
     ----------
     estimators_ : list of selector
-        The fitted members that took part.
+        The fitted members that contributed to the ranking.
     named_estimators_ : Bunch
-        The same by name.
+        These members by name.
     rankings_ : ndarray of shape (n_members, n_features)
-        The rank of each feature by each member. If a member has scores but no ranking, ties
-        share the mean of their ranks.
+        Rank of each feature by each member. If a member has scores but no ranking, tied features
+        share their mean rank.
 
     See Also
     --------
@@ -152,11 +162,12 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     _seconds = 6.0
     references = ("dwork2001",)
-    # Whether tiny differences are a problem is for the members to say.
+    # The members check themselves whether features vary too little to be squared.
     _squares_differences = False
     _instead_of_parts = (
-        "Pass members that read parts, such as estimators=[('constraint', ConstraintScore()), "
-        f"('lsdf', LSDF())]; the guide to large data lists them. Or: {TAKE_ROWS}"
+        "Pass members that read stored data part by part, such as estimators=[('constraint', "
+        "ConstraintScore()), ('lsdf', LSDF())]; the guide to large data lists them. Alternative: "
+        f"{TAKE_ROWS}"
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -187,7 +198,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def sees(self) -> Sees:  # type: ignore[override]
-        """What the members look at beside the features: the most that one of them does."""
+        """Kind of supervision that the members use: the most general one that any member uses."""
         if isinstance(self.estimators, str):
             return "pairs"
         seen = {describe(member).sees for _, member in self._checked_members()}
@@ -196,7 +207,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """What the members cannot work without; the default ones can do without anything."""
+        """Supervision that the members require; the default members require none."""
         if isinstance(self.estimators, str):
             return ()
         members = self._checked_members()
@@ -205,29 +216,29 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def works_on(self) -> tuple[Kind, ...]:  # type: ignore[override]
-        """What it works on: also on parts if all members do."""
+        """Kinds of samples supported; stored parts only if all members support them."""
         automatic = isinstance(self.estimators, str)
         members = [] if automatic else [member for _, member in self._checked_members()]
         on_parts = members and all(works_on(member, "parts") for member in members)
         return ("memory", "sparse", "parts") if on_parts else ("memory", "sparse")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, and if `deep` those of the members.
+        """Return the parameters, with `deep` also those of the members.
 
         Parameters
         ----------
         deep : bool, default=True
-            Whether to return the members and their parameters, too.
+            Whether to include the members and their parameters.
         """
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, a member by its name, or `name__parameter` of a member.
+        """Set a parameter, a member by its name, or a member's parameter as `name__parameter`.
 
         Parameters
         ----------
         **params
-            The parameters.
+            Names and values of the parameters.
         """
         self._set_params("estimators", **params)
         return self
@@ -256,10 +267,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
                 fitted.append(found)
                 counts.append(weight)
         if automatic and not any(counts):
-            warn_user("No default member can rank these data; VarianceScore ranks them.")
+            warn_user("No default member can rank these data, so VarianceScore is used instead.")
             fitted, counts = [("variance", self._fitted(VarianceScore(), samples, known))], [1.0]
         ranks = np.array([_ranks(member, X.shape[1]) for _, member in fitted])
-        # Equal means of ranks differ in the last digit if weights such as 0.1 are rounded.
+        # Rounded weights such as 0.1 would make equal mean ranks differ in the last digit.
         scores = with_equal_ties(np.average(ranks, axis=0, weights=counts))
         return self._by_score(
             X,
@@ -275,10 +286,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     def _first_able(
         self, candidates: Members, X: Any, known: Given, varies: BoolArray
     ) -> tuple[str, Any] | None:
-        """Fit the first candidate for a place that can rank the data, and name those that cannot.
+        """Fit the first candidate that can rank the data, and warn about those that cannot.
 
-        What is wrong with the input itself was refused before, so a default member that refuses it
-        does so for the data, and does not hold up the others.
+        Invalid input was refused earlier. An error from a default member therefore means that the
+        data do not suit this method, and the other members are still fitted.
         """
         automatic = isinstance(self.estimators, str)
         for number, (name, member) in enumerate(candidates, start=1):
@@ -291,7 +302,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
             else:
                 if not (automatic and varies.any()) or np.isfinite(fitted.scores_[varies]).any():
                     return name, fitted
-                problem = "No feature has a finite score."  # its order is that of the columns
+                problem = "No feature has a finite score."  # it would rank by column number
             others = [type(other).__name__ for _, other in candidates[number:]]
             outcome = f"replaced by {others[0]}" if others else "left out"
             warn_user(
@@ -302,15 +313,15 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     def _fitted(self, member: Any, X: Any, known: Given) -> Any:
         with warnings.catch_warnings():
-            # Said once, of all members together.
+            # Reported once for all members together.
             warnings.simplefilter("ignore", ConstantFeaturesWarning)
             warnings.simplefilter("ignore", RoundedFeaturesWarning)
-            if isinstance(self.estimators, str):  # said when they were chosen
+            if isinstance(self.estimators, str):  # reported when they were chosen
                 warnings.simplefilter("ignore", LeftOutPairsWarning)
             return clone(member).fit(X, **arguments_of(known, member))
 
     def _default_places(self, X: Samples, given: Given) -> list[Members]:
-        """Return the candidates for each place; the first that can rank the data takes it."""
+        """Return, for each default member, the candidates in order of preference."""
         refuse_weights(given.pairs, "ConsensusSelector with its default members")
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS
@@ -318,9 +329,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         if known.unlabelled.all():
             if given.pairs is not None:
                 raise GuidedValueError(
-                    "ConsensusSelector was given pairs, but there is none among the samples.",
-                    "Pass Pairs(must=[(0, 3)], cannot=[(0, 60)]), or for a ranking without "
-                    "supervision no pairs= at all.",
+                    "ConsensusSelector was given pairs, but no pair has both ends among the "
+                    "samples.",
+                    "Pass pairs such as Pairs(must=[(0, 3)], cannot=[(0, 60)]), or leave pairs= "
+                    "out to rank without supervision.",
                     "pairs",
                 )
             return [
@@ -341,15 +353,15 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         else:
             similarity.set_params(mode="semi-supervised")
             compensated = CompensatedLaplacianScore(n_neighbors=near, **options)
-            # On wide tables the weights of its neighbours may vanish.
+            # With many features, the weights of all its neighbours may vanish.
             second = [("compensated_laplacian", compensated), constraint]
         places: list[Members] = [
             [("similarity_constraint", similarity)],
             second,
             [("scgs", regression)],
         ]
-        if given.pairs is None:  # from pairs its mean rank with the others gains next to nothing
-            # What the members see is in [0, 1]; only X tells whether it may be counts.
+        if given.pairs is None:  # from pairs, LinkSelector hardly improves the consensus
+            # Members see values in [0, 1]; only the original X shows whether it may contain counts.
             scale: Scale = "range" if (X.extremes()[0] < 0).any() else "auto"
             places.append([("link_selector", LinkSelector(steps, scale=scale, **options))])
         able = (
@@ -366,7 +378,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         )
         if not members or not named:
             raise GuidedValueError(
-                f"estimators={members!r} is not a list of (name, selector).",
+                f"estimators={members!r} is not a list of (name, selector) tuples.",
                 f'{_MEMBERS_FOR_EXAMPLE}, or pass "auto".',
                 "estimators",
             )
@@ -386,20 +398,20 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         try:
             weights = np.asarray(self.weights, dtype=np.float64)
         except (TypeError, ValueError):
-            weights = np.empty(0)  # text, or numbers in no common shape
+            weights = np.empty(0)  # text, or a ragged list
         usable = weights.shape == (n_members,) and np.isfinite(weights).all()
         if not usable or (weights < 0).any() or not weights.any():
             raise GuidedValueError(
-                f"weights={self.weights!r} do not weigh {n_members} members.",
-                f"Pass {n_members} finite numbers of which none is negative and not all are 0.",
+                f"weights={self.weights!r} cannot weight {many(n_members, 'member')}.",
+                "Pass one finite, non-negative number per member, not all of them 0.",
                 "weights",
             )
-        # The sum of large ones would overflow; by a power of 2, so that ties stay ties.
+        # Large weights would overflow in a sum. Scaling by a power of 2 keeps ties exact.
         return np.ldexp(weights, -np.frexp(weights.max())[1])
 
 
 def _ranks(fitted: Any, n_features: int) -> FloatArray:
-    """Return the rank of each feature by a fitted selector; tied scores share their mean rank."""
+    """Return the rank of each feature by a fitted selector; ties share their mean rank."""
     if hasattr(fitted, "ranking_"):
         keys = np.asarray(fitted.ranking_, dtype=np.float64)
     elif hasattr(fitted, "scores_"):
@@ -416,7 +428,7 @@ def _ranks(fitted: Any, n_features: int) -> FloatArray:
 
 
 def _named(name: str, error: ValueError) -> Sequence[str]:
-    """Put the name of a member before what it says."""
+    """Prefix the message of an error with the name of the member that raised it."""
     problem = f"Member {name!r}: {getattr(error, 'problem', error)}"
     hint = getattr(error, "hint", None)
     return (problem,) if hint is None else (problem, hint)

@@ -1,4 +1,4 @@
-"""CLS: a Laplacian Score that takes pairs into account."""
+"""CLS: a Laplacian Score that uses pairs."""
 
 from typing import Any, ClassVar, Literal
 
@@ -15,61 +15,68 @@ from linkselect.selectors._neighbor_graph import GraphSelector
 from linkselect.selectors._parameters import SIGMA, with_parameters
 from linkselect.selectors._supervised_selectors import PairSelector
 
-# Of stored data, from labels.
+# Largest number of labelled samples if X is stored outside memory.
 MOST_LABELLED = 10_000
 
 
 @with_parameters
 class ConstrainedLaplacianScore(GraphSelector, PairSelector):
-    """Rank features by a Laplacian Score that takes pairs into account (CLS).
+    """Rank features by a Laplacian Score that uses pairs (CLS).
 
-    The score divides how a feature varies between samples that should be alike by how it varies
-    between samples that should differ: over cannot-links, weighted by the degrees of their ends,
-    and over the spread of unlabelled samples; smaller is better. Variant "2011" takes neighbours
-    and must-links as alike. Variant "2014" takes neighbours that are not must-links, plus the
-    links on which labels and distances disagree: far must-links and near cannot-links.
+    The score of a feature f is `2 Q(f; W) / (Q(f; C) + free)`, where `Q(f; W)` is the sum of
+    `w_ij (f_i - f_j)^2` over the edges of the graph W of samples that should be alike, C contains
+    the cannot-links, weighted by the degrees of their samples, and `free` is the spread of the
+    unlabelled samples about the overall mean, weighted by their degrees; smaller is better.
 
-    Without any supervision this is twice the Laplacian Score on the same graph. The default
-    sigma suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call the variants C5 and C6.
+    Edges of W have Gaussian weights. In variant "2011", W joins neighbours and must-links. In
+    variant "2014", W joins neighbours without a must-link, with extra weight on the links that
+    contradict distances: must-links between distant samples and cannot-links between neighbours.
+
+    Without supervision, the score is twice the Laplacian Score on the same graph. The default
+    `sigma` suits features scaled to [0, 1]. Not for data in which noise features outnumber the
+    others: neighbours are found in all features. Salmi, Hammouche & Macaire call the variants C5
+    and C6.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     variant : {"2011", "2014"}, default="2011"
-        Which of the two published scores.
+        Which published score to compute, by the year of the paper.
     sigma : float or "auto", default=1.0
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance between samples.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Find the neighbours of that many samples only, drawn at random, and estimate the scores
-        from them. All with a label or in a pair are among them and may be half of them at most.
-        Default: all samples; 20,000, with a warning, if X is outside memory.
+        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        estimates. Samples with a label or in a pair are always included and may make up at most
+        half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
+        warning.
     neighbors_transformer : transformer, optional
-        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
-        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+        Proposes candidates, of which the nearest become neighbours. Any transformer with the
+        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
+        pynndescent. It should propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score as an estimate of that of the whole graph; only if
-        samples were drawn. It covers the draw, not how the samples themselves were collected.
-        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
+        Standard error of each score as an estimate of the score on the whole graph; set only if
+        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
+        with a warning, if too few of the drawn samples account for the variance of the feature.
 
     See Also
     --------
-    CompensatedLaplacianScore : A compensated form of it.
-    EnsembleCLS : Averaged over bags and subspaces.
+    CompensatedLaplacianScore : A related score that also uses class scatter.
+    EnsembleCLS : The mean of this score over random subsamples.
 
     Examples
     --------
@@ -82,7 +89,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """
 
     _asks_all_known = True
-    # Must-links that are not near are weighed by their distance in all features.
+    # Must-links between distant samples are weighted by the distance over all features.
     _scores_columns_apart = False
     references = ("benabdeslem2011", "benabdeslem2014", "salmi2020")
 
@@ -104,10 +111,10 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         n_labelled = int(np.count_nonzero(~known.unlabelled))
         if X.most_listed is not None and known.listed_must is None and n_labelled > MOST_LABELLED:
             raise GuidedValueError(
-                f"{many(n_labelled, 'sample')} have a label. Every two of one class are compared, "
-                f"which takes time by the square of their number, and X is outside memory: "
-                f"{MOST_LABELLED:,} are the most. CompensatedLaplacianScore and LSDF take any "
-                "number.",
+                f"{many(n_labelled, 'sample')} have a label, but at most {MOST_LABELLED:,} may "
+                "have one if X is stored outside memory: this method compares all pairs of samples "
+                "in a class, so its time is quadratic in their number. CompensatedLaplacianScore "
+                "and LSDF support any number of labels.",
                 "Use one of these, or keep the labels of fewer samples (-1 for the others).",
                 "y",
             )
@@ -120,8 +127,8 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
             if fewer < n_samples:
                 hint = f"Pass max_queries={fewer}"
             raise GuidedValueError(
-                f"X takes {n_bytes / 2**20:,.0f} MB, and ConstrainedLaplacianScore from labels "
-                "needs the samples in memory if it asks all of them for their neighbours.",
+                "ConstrainedLaplacianScore with labels needs X in memory to search the neighbours "
+                f"of all samples, but X takes {n_bytes / 2**20:,.0f} MB.",
                 f"{hint}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
                 "fits into memory.",
                 "max_queries",

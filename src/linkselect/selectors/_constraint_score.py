@@ -22,34 +22,34 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class ConstraintScore(PairSelector):
-    """Rank features by how they change over must-links and over cannot-links.
+    """Rank features by how little they differ on must-links and how much on cannot-links.
 
     With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
     of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
     smaller is better.
 
-    The difference depends on the scale of a feature, the ratio does not. With very few pairs
-    the ratio is unstable: a feature that happens to agree on all must-links scores 0. Salmi,
-    Hammouche & Macaire call the two criteria C1 and C2.
+    The difference depends on the scale of a feature; the ratio does not. Not for very few pairs:
+    the ratio is then unstable, and a feature with equal values on all must-links has the score 0
+    by chance. Salmi, Hammouche & Macaire call the two criteria C1 and C2.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     criterion : {"ratio", "difference"}, default="ratio"
-        `M / C` or `M - weight * C`.
+        Whether the score is `M / C` or `M - weight * C`.
     weight : float, default=0.1
-        The weight of cannot-links in the difference.
+        Weight of cannot-links in the difference.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    LSDF : Use the unlabelled samples, too.
-    SimilarityConstraintScore : Judge subsets instead of single features.
+    LSDF : Also use unlabelled samples.
+    SimilarityConstraintScore : Evaluate subsets instead of single features.
 
     Examples
     --------
@@ -65,7 +65,7 @@ class ConstraintScore(PairSelector):
     works_on = ("memory", "sparse", "device", "parts")
     _seconds = 0.02
     references = ("zhang2008",)
-    _undefined = "they have the same value at both ends of every pair"
+    _undefined = "both ends of every pair have the same value"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
@@ -82,7 +82,7 @@ class ConstraintScore(PairSelector):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """What the criterion cannot work without."""
+        """Supervision that the criterion requires."""
         if self.criterion == "ratio":
             return ("a must-link", "a cannot-link")
         return ("a pair or a label",)
@@ -93,7 +93,7 @@ class ConstraintScore(PairSelector):
     def _score(self, X: Samples, known: Supervision) -> FloatArray:
         rows = self._rows_that_count(known)
         if isinstance(X, Parts) and not X.by_columns and rows is not None:
-            # They are read once for both kinds of pairs.
+            # The rows are read once for both kinds of pairs.
             score = partial(self._column_score(restrict(known, rows)), n_jobs=self.n_jobs)
             return with_equal_ties(X.map_rows(score, rows))
         return super()._score(X, known)
@@ -121,7 +121,7 @@ class ConstraintScore(PairSelector):
             found[:n_must, columns] = self._criterion(without_must, apart)
             found[n_must:, columns] = self._criterion(together, without_cannot)
 
-        # A block holds all pairs: it is the features that are streamed.
+        # Every block contains all pairs and a slice of the features.
         map_threads(work, slices(X.shape[1], max(BLOCK_SIZE // n_pairs, 16)), self.n_jobs)
         if n_pairs == 1 or (self.criterion == "ratio" and n_must == 1):
             found[0] = np.nan

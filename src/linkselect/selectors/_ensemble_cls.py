@@ -1,4 +1,4 @@
-"""EnsCLS: a constrained Laplacian score over bags and subspaces."""
+"""EnsCLS: a constrained Laplacian Score averaged over random subsamples."""
 
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -21,47 +21,49 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class EnsembleCLS(PairSelector):
-    """Rank features by the mean of a constrained Laplacian score over bags and subspaces.
+    """Rank features by a constrained Laplacian Score averaged over random subsamples (EnsCLS).
 
-    `ConstrainedLaplacianScore(variant="2014")` is computed on `n_estimators` members, each a bag
-    of the samples and a random subspace of the features, and averaged per feature; smaller is
-    better (EnsCLS, as Salmi, Hammouche & Macaire describe it). Features are dealt out in shuffled
-    rounds, so each is in some member, and in at most one more than another; a subspace is larger
-    than `max_features` if there are too few members for that.
+    The score of a feature is the mean of `ConstrainedLaplacianScore(variant="2014")` over the
+    members of an ensemble that contain it, each a random subset of the samples (a bag) and of the
+    features (a subspace); smaller is better. This is EnsCLS as described by Salmi, Hammouche &
+    Macaire. Features are dealt out in shuffled rounds, so that each is in at least one member and
+    their counts differ by at most one. If `n_estimators` is too small for that, a subspace is
+    larger than `max_features`.
 
-    A bag never loses the supervision: with pairs it keeps every sample that a pair names, with
-    labels it draws `max_samples` of each class, at least two. The other samples are drawn by
-    `max_samples`. All without replacement, since a sample drawn twice would be its own
-    neighbour. Not for pairs that name all samples: then the bags are all the same.
+    Bags preserve the supervision. With pairs, a bag contains every sample in a pair. With labels,
+    it contains the fraction `max_samples` of each class, but at least two samples. The same
+    fraction of all other samples is drawn. All draws are without replacement, because a repeated
+    sample would be its own neighbour. Not for pairs that include all samples: all bags would be
+    the same.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_estimators : int, default=50
-        The number of members.
+        Number of members.
     max_samples : float, default=0.7
-        The share of the samples in a bag.
+        Fraction of the samples in a bag.
     max_features : float, default=0.5
-        The share of the features in a subspace.
+        Fraction of the features in a subspace.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other in the bag.
+        Number of nearest neighbours. Two samples in a bag are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     sigma : float or "auto", default=1.0
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance in each member.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance in each member.
     random_state : int, RandomState instance or None, default=None
-        Determines bags and subspaces.
+        Controls the random bags and subspaces. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    ConstrainedLaplacianScore : One member.
-    StableSelector : Resamples around any selector.
+    ConstrainedLaplacianScore : The score of a single member.
+    StableSelector : Selection frequencies on resamples, for any selector.
 
     Examples
     --------
@@ -75,7 +77,7 @@ class EnsembleCLS(PairSelector):
 
     _seconds = 10.0
     references = ("benabdeslem2016", "salmi2020")
-    _undefined = "in no member do they vary over the pairs or the free samples"
+    _undefined = "no member has variation over the pairs or the unlabelled samples"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **PairSelector._parameter_constraints,
@@ -116,7 +118,7 @@ class EnsembleCLS(PairSelector):
                 defined = ~np.isnan(values)
                 total[subspace[defined]] += values[defined]
                 n_scores[subspace[defined]] += 1
-        # A member in which a feature has no score does not count for it.
+        # Members in which a feature has no score are excluded from its mean.
         mean = np.where(n_scores > 0, total / np.maximum(n_scores, 1), np.nan)
         return self._by_score(X, mean, constant)
 
@@ -130,5 +132,5 @@ class EnsembleCLS(PairSelector):
         width = resolve_sigma(self.sigma, some)
         part = restrict(known, bag)
         found = scores.constrained_laplacian(some, near, part, width, "2014", n_jobs=1)
-        # Rounding gives a feature that is constant in the bag a value: it has none.
+        # Rounding may give a score to a feature that is constant in the bag; it has none.
         return np.where(some.constant_columns(), np.nan, found)

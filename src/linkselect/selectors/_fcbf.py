@@ -1,4 +1,4 @@
-"""FCBF: relevant features that no better one makes redundant."""
+"""FCBF: relevant features that no better feature makes redundant."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -18,39 +18,40 @@ from linkselect.selectors._selector import Track
 
 @with_parameters
 class FCBF(InformationSelector):
-    """Choose the relevant features that no better one makes redundant.
+    """Select relevant features that no better feature makes redundant (FCBF).
 
-    A feature is relevant if its symmetric uncertainty with the class,
-    `2 I(f; class) / (H(f) + H(class))`, exceeds the threshold. From the best one down, each that is
-    left is predominant and removes every worse q for which it is an approximate Markov blanket:
-    it shares at least as much with q as q shares with the class. Values that are equal up to
-    rounding tie, and ties go to the earlier column. Labels of -1 are a class like any other here.
+    A feature f is relevant if its symmetric uncertainty with the class,
+    `2 I(f; class) / (H(f) + H(class))`, exceeds `threshold`. Relevant features are visited from
+    the best to the worst. Each one that has not been removed is predominant, and removes every
+    worse feature q for which it is an approximate Markov blanket: its symmetric uncertainty with q
+    is at least that of q with the class. Values that are equal up to rounding tie, and ties go to
+    the earlier column. The label -1 is an ordinary class here.
 
-    Not for features that matter only together, such as the two sides of an exclusive or.
+    Not for features that matter only together, such as the two inputs of an exclusive or.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or the predominant ones. Where none is
-        predominant, "auto" keeps the best one with a warning.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the predominant
+        features or, if there are none, the best feature with a warning.
     threshold : float, default=0.0
-        What symmetric uncertainty a relevant feature exceeds, from 0 to less than 1.
+        Symmetric uncertainty that a relevant feature must exceed, from 0 to less than 1.
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
-        How features become states. "deviation": three, cut at the mean minus and plus one
-        deviation. "uniform" and "quantile": five bins of equal width or of equal count. A
+        How to discretise features. "deviation": three states, cut at the mean minus and plus one
+        standard deviation. "uniform" and "quantile": five bins of equal width or equal count. A
         transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
-        features are discrete already.
+        the features are already discrete.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The symmetric uncertainty of each feature with the class.
+        Symmetric uncertainty of each feature with the class.
     path_ : ndarray
-        That of the predominant features, in order.
+        Symmetric uncertainty of the predominant features, in the order of selection.
 
     See Also
     --------
-    MRMR : Trade relevance against redundancy.
+    MRMR : Balance relevance and redundancy.
 
     Examples
     --------
@@ -62,7 +63,7 @@ class FCBF(InformationSelector):
     (2, array([2, 3, 0, 1]))
     """
 
-    own_number = "the features that are predominant"
+    own_number = "all predominant features"
     references = ("yu2004",)
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -88,9 +89,9 @@ class FCBF(InformationSelector):
                 best = found.uncertainty.max()
                 warn_user(
                     f"No feature is predominant: the largest symmetric uncertainty with the class "
-                    f"is {best:.3g}, and it must exceed threshold={self.threshold:g}. The best "
+                    f"is {best:.3g}, but it must exceed threshold={self.threshold:g}. The best "
                     "feature is kept.",
-                    hint="Lower threshold, or choose another discretize.",
+                    hint="Lower threshold, or choose another value of discretize.",
                     settings={"threshold": "VALUE", "discretize": "VALUE"},
                 )
         return Ranking(found.uncertainty, found.order, wanted, {"path_": path})

@@ -1,4 +1,4 @@
-"""Features that a user names: by name, index, mask, pattern or group."""
+"""Look up the features that a user names: by name, index, mask, pattern or group."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -7,19 +7,20 @@ from typing import Any
 import numpy as np
 
 from linkselect._arrays import IntArray
-from linkselect._messages import GuidedValueError, nearest
+from linkselect._messages import GuidedValueError, many, nearest
 
 
 def find_features(wanted: Any, names: Sequence[str] | None, n: int, parameter: str) -> IntArray:
-    """Return the indices of features that are given by name, index or mask, each once."""
+    """Return the indices of features given by name, index or mask, without repetition."""
     if wanted is None:
         return np.empty(0, dtype=np.intp)
     given = list(wanted)
     if given and all(isinstance(one, bool | np.bool_) for one in given):
         if len(given) != n:
             raise GuidedValueError(
-                f"{parameter} is a mask of {len(given)} values, but X has {n} features.",
-                "Pass one value for each feature, or names or indices.",
+                f"{parameter} is a mask of {many(len(given), 'value')}, but X has "
+                f"{many(n, 'feature')}.",
+                "Pass one value for each feature, or use names or indices.",
                 parameter,
             )
         return np.flatnonzero(given)
@@ -32,28 +33,28 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
         if names is None:
             raise GuidedValueError(
                 f"{parameter} names the feature {one!r}, but X has no feature names.",
-                "Pass X as a data frame with text for column names, or pass indices.",
+                "Pass X as a data frame with strings as column names, or pass indices.",
                 parameter,
             )
         places = [place for place, name in enumerate(names) if name == one]
         if places:
             return places[0]
         raise GuidedValueError(
-            f"{parameter} names {one!r}, which is no feature of X.",
+            f"{parameter} names {one!r}, which is not a feature of X.",
             nearest(one, map(str, names)),
             parameter,
         )
     if isinstance(one, int | np.integer) and not isinstance(one, bool) and 0 <= one < n:
         return int(one)
     raise GuidedValueError(
-        f"{parameter} has {one!r}, which is no feature of X.",
+        f"{parameter} contains {one!r}, which is not a feature of X.",
         f"Pass names of features, indices from 0 to {n - 1}, or a mask.",
         parameter,
     )
 
 
 def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArray]:
-    """Return the members of each group; a text is a pattern that names match."""
+    """Return the members of each group; a string is a pattern for feature names."""
     if groups is None:
         return []
     listed = list(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
@@ -73,7 +74,7 @@ def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArr
                 feature = place if names is None else names[place]
                 raise GuidedValueError(
                     f"Feature {feature!r} is in two groups, {owner[place]!r} and {name!r}.",
-                    "Put every feature into one group only.",
+                    "Put each feature in one group only.",
                     "groups",
                 )
             owner[place] = name
@@ -84,13 +85,13 @@ def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArr
 def _matching(pattern: str, names: Sequence[str] | None) -> IntArray:
     if names is None:
         raise GuidedValueError(
-            f"groups has the pattern {pattern!r}, but X has no feature names.",
-            "Pass X as a data frame with text for column names, or lists of indices.",
+            f"groups contains the pattern {pattern!r}, but X has no feature names.",
+            "Pass X as a data frame with strings as column names, or pass lists of indices.",
             "groups",
         )
-    # A name may have brackets, which mean something else in a pattern.
+    # A name may contain brackets, which have a special meaning in a pattern.
     found = [i for i, name in enumerate(names) if name == pattern or fnmatchcase(name, pattern)]
     if not found:
-        problem = f"No feature matches the pattern {pattern!r} of groups."
+        problem = f"No feature matches the pattern {pattern!r} in groups."
         raise GuidedValueError(problem, nearest(pattern, map(str, names)), "groups")
     return np.array(found, dtype=np.intp)

@@ -1,4 +1,4 @@
-"""What a user demands of features: keep some, exclude some, take groups whole, no copies."""
+"""Rules for a selection: keep or exclude features, select whole groups, drop copies."""
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -29,56 +29,61 @@ class _Walk(NamedTuple):
 
 
 class FeatureRules(Wrapper):
-    """Select features by another selector, and by rules: keep, exclude, group, drop copies.
+    """Combine a selector with rules: keep or exclude features, select groups, drop copies.
 
-    Kept features are selected first and count in the number of features. Searches start from them:
-    `LinkSelector`, `MRMR`, `FCBF`, `TraceRatio`, `SimilarityConstraintScore`, `NearestNeighborSFS`
-    and `Redundancy` choose what adds most to them. Every other method ranks as it does without
-    them; the others keep their order. Excluded features are removed before the estimator sees X.
+    Kept features are selected first and count towards the number of features. Searches start from
+    them: `LinkSelector`, `MRMR`, `FCBF`, `TraceRatio`, `SimilarityConstraintScore`,
+    `NearestNeighborSFS` and `Redundancy` select the features that add most to the kept ones. Every
+    other method ranks the remaining features as it would without this rule. Excluded features are
+    removed before the estimator is fitted.
 
-    A group is selected as a whole or not at all, and counts by its columns. Its score is the mean
-    of its members' scores; in a search it stands where its first member stands. A group that no
-    longer fits is passed over, so that fewer features than wanted may be selected.
+    A group is selected as a whole or not at all, and each of its columns counts. Its score is the
+    mean score of its members; in a search, it has the position of its first member. A group that
+    exceeds the remaining number of features is skipped, so fewer features than requested may be
+    selected.
 
-    Not for X that is stored in parts or on a device. Near copies are found by correlation over all
-    rows, so one outlier that two features share can make them copies.
+    Not for X stored in parts or on a device. Copies are found by correlation over all rows, so a
+    single outlier in two features can make them copies.
 
     Parameters
     ----------
     estimator : selector
-        The selector that ranks the features; it stays as it is.
+        The selector that ranks the features. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or as many as the estimator keeps.
+        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the
+        estimator does.
     keep : array-like, optional
-        Names, indices or a mask of features that are always selected, in this order. A kept member
-        of a group keeps the whole group.
+        Names, indices or a mask of features that are always selected, in this order. If a kept
+        feature belongs to a group, the whole group is kept.
     exclude : array-like, optional
-        Names, indices or a mask of features that take no part.
+        Names, indices or a mask of features that are never selected.
     groups : list or dict, optional
-        Lists of names or indices, or patterns such as `"temp_*"`, as a list or by name.
+        Groups of features, as a list or as a dict by name. Each group is a list of names or
+        indices, or a pattern such as `"temp_*"`.
     copies : {"all", "one"}, default="all"
-        "one": of features that correlate by 0.999 or more, with either sign, over ten or more
-        samples, only the first in the order is selected, and the next ones take the places of the
-        others; after a search these are in the order of their value at the last step. Kept features
-        and members of groups are not dropped one by one.
+        "all" selects copies like other features. "one" selects only the first of features that
+        correlate by 0.999 or more, with either sign, over at least ten samples. The next features
+        in the ranking replace the others; after a search, these are ordered by their value at the
+        last step. Kept features and single members of groups are not dropped.
 
     Attributes
     ----------
     estimator_ : selector
         The estimator, fitted without the excluded features.
     scores_ : ndarray of shape (n_features,)
-        The estimator's own scores, the mean in a group; NaN for excluded features.
+        Scores of the estimator; the mean for a group, NaN for excluded features.
     order_ : ndarray of shape (n_features,)
-        The selected features, the other ones, copies, and last excluded ones.
+        The selected features, then the others, then copies, then excluded features.
     copy_of_ : ndarray of shape (n_features,)
-        The selected feature of which each is a copy; -1 for none, and with `copies="all"`.
+        The selected feature of which each feature is a copy; -1 if it is none, and with
+        `copies="all"`.
     reasons_ : ndarray of shape (n_features,)
         Why each feature is selected or not: "selected", "excluded", "constant", "copy of NAME" or
         "below the cut".
 
     See Also
     --------
-    Redundancy : Weigh the correlation with features that are chosen already.
+    Redundancy : Penalise the correlation with features already selected.
 
     Examples
     --------
@@ -117,7 +122,7 @@ class FeatureRules(Wrapper):
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value of `scores_` is better: what the wrapped selector says."""
+        """Whether larger values of `scores_` are better, as in the wrapped selector."""
         return describe(self.estimator).greater_is_better
 
     @property
@@ -127,7 +132,7 @@ class FeatureRules(Wrapper):
 
     @property
     def own_number(self) -> str:  # type: ignore[override]
-        """What "auto" keeps, if the wrapped selector has a rule of its own."""
+        """What "auto" keeps, if the wrapped selector has its own rule."""
         return getattr(self.estimator, "own_number", "")
 
     @property
@@ -136,7 +141,7 @@ class FeatureRules(Wrapper):
 
     @property
     def uses_weights(self) -> bool:  # type: ignore[override]
-        """Whether the wrapped selector uses weights of pairs."""
+        """Whether the wrapped selector uses pair weights."""
         return getattr(self.estimator, "uses_weights", False)
 
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
@@ -165,7 +170,7 @@ class FeatureRules(Wrapper):
             least = min(len(unit) for unit in units)
             raise GuidedValueError(
                 f"No group fits: {many(wanted, 'feature')} may be selected, but the smallest "
-                f"group has {least}.",
+                f"group has {many(least, 'feature')}.",
                 f"Pass n_features_to_select={least} or more, or smaller groups.",
                 "n_features_to_select",
             )
@@ -175,32 +180,32 @@ class FeatureRules(Wrapper):
         if excluded[kept].any():
             raise GuidedValueError(
                 f"Feature {str(shown[kept[excluded[kept]][0]])!r} is both kept and excluded.",
-                "Take it out of keep or of exclude.",
+                "Remove it from keep or from exclude.",
                 "exclude",
             )
         if excluded.all():
             raise GuidedValueError(
-                "exclude leaves no feature.", "Exclude fewer features.", "exclude"
+                "exclude removes every feature.", "Exclude fewer features.", "exclude"
             )
 
     def _wanted(self, n_features: int, n_left: int, n_kept: int) -> int | None:
-        """Return how many features to select; None: what the estimator decides."""
+        """Return the number of features to select; None leaves it to the estimator."""
         number = self.n_features_to_select
         if number == "auto":
             return None
         wanted = count_features(number, n_features)
         if isinstance(number, int | np.integer) and wanted > n_left:
             raise GuidedValueError(
-                f"n_features_to_select={wanted}, but only {many(n_left, 'feature')} are left "
-                "without the excluded ones.",
-                f"Choose 1 to {n_left}, or exclude fewer.",
+                f"n_features_to_select={wanted}, but exclude leaves only "
+                f"{many(n_left, 'feature')}.",
+                f"Choose 1 to {n_left}, or exclude fewer features.",
                 "n_features_to_select",
             )
         if n_kept > wanted:
             raise GuidedValueError(
-                f"{many(n_kept, 'feature')} are kept, with their groups, but "
-                f"n_features_to_select={number!r} allows {wanted}.",
-                f"Pass n_features_to_select={n_kept} or more, or keep fewer.",
+                f"keep contains {many(n_kept, 'feature')}, including groups, but "
+                f"n_features_to_select={number!r} allows only {wanted}.",
+                f"Pass n_features_to_select={n_kept} or more, or keep fewer features.",
                 "n_features_to_select",
             )
         return min(wanted, n_left)
@@ -208,7 +213,7 @@ class FeatureRules(Wrapper):
     def _fitted(
         self, X: Samples, known: Given, kept: IntArray, excluded: BoolArray, wanted: int | None
     ) -> tuple[Any, FloatArray, IntArray]:
-        """Fit the estimator without the excluded features; return scores and order of all."""
+        """Fit the estimator without the excluded features; return it, its scores and order."""
         left = np.flatnonzero(~excluded)
         samples = X.choose(left) if excluded.any() else X
         if wanted is not None:
@@ -220,7 +225,7 @@ class FeatureRules(Wrapper):
         if len(kept):
             inner._first = tuple(np.searchsorted(left, kept).tolist())
         inner.fit(samples.values, **arguments_of(known, inner))
-        vars(inner).pop("_first", None)  # fitted again, it is the estimator as it was
+        vars(inner).pop("_first", None)  # a later fit must not start from the kept features
         scores = np.full(X.shape[1], np.nan)
         scores[left] = inner.scores_
         return inner, scores, left[inner.order_]
@@ -228,7 +233,7 @@ class FeatureRules(Wrapper):
     def _units_in_order(
         self, unit_of: dict[int, IntArray], scores: FloatArray, order: IntArray
     ) -> list[IntArray]:
-        """Order groups and single features, each once."""
+        """Return groups and single features in order, without repetition."""
         if not self.searches and self.groups is not None:
             keys = -scores[order] if self.greater_is_better else scores[order]
             order = order[np.argsort(keys, kind="stable")]
@@ -242,7 +247,7 @@ class FeatureRules(Wrapper):
         wanted: int,
         n_features: int,
     ) -> _Walk:
-        """Take units in order while they fit and are no copies of what is taken."""
+        """Select units (groups or single features) in order if they fit and are not copies."""
         copy_of = np.full(n_features, -1, dtype=np.intp)
         held = {id(unit) for unit in kept}
         waiting = [*kept, *(unit for unit in units if id(unit) not in held)]
@@ -250,7 +255,7 @@ class FeatureRules(Wrapper):
         left: list[IntArray] = []
         room = wanted
         while waiting and room:
-            # As many at once as may be taken, so that X is read a few times only.
+            # Check as many units at once as may be selected, so that X is read only a few times.
             some, waiting = waiting[:room], waiting[room:]
             copies = self._copies(X, [unit for unit in some if (copy_of[unit] < 0).any()])
             for unit in some:
@@ -268,7 +273,7 @@ class FeatureRules(Wrapper):
         return _Walk(taken, left + waiting, copy_of)
 
     def _copies(self, X: Samples, units: list[IntArray]) -> dict[int, list[int]]:
-        """Find the copies of every feature of some units."""
+        """Find the copies of every feature in some units."""
         found: dict[int, list[int]] = {}
         if self.copies == "one" and units:
             for feature, copy in copies_of(X, np.concatenate(units)):
@@ -288,7 +293,7 @@ class FeatureRules(Wrapper):
         selected = np.concatenate(walk.taken)
         rest = np.concatenate([np.empty(0, dtype=np.intp), *walk.left])
         if self.copies == "one":
-            # Copies come after all others that vary.
+            # Copies come after all other features that vary.
             rest = rest[np.lexsort((np.where(constant, 2, copy_of >= 0)[rest],))]
         order = np.concatenate([selected, rest, np.flatnonzero(excluded)])
         reasons = feature_reasons(
@@ -303,10 +308,10 @@ class FeatureRules(Wrapper):
 
 
 def _distinct(unit_of: dict[int, IntArray], features: IntArray) -> list[IntArray]:
-    """Return the units of features, each once, where its first member stands."""
+    """Return the units of features, each at the position of its first member."""
     return list({id(unit_of[one]): unit_of[one] for one in features.tolist()}.values())
 
 
 def _mean(scores: FloatArray) -> float:
-    """Return the mean of what is not missing."""
+    """Return the mean of the scores that are not NaN; NaN if there are none."""
     return float(np.mean(scores[~np.isnan(scores)])) if not np.isnan(scores).all() else np.nan

@@ -15,27 +15,29 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 @with_parameters
 class FisherMarkov(LabelSelector):
-    """Rank features by the variance of class means and a share of the variance.
+    """Rank features by the variance of class means minus `gamma` times the total variance.
 
-    The score of a feature is `between - gamma * total`: the variance of its class means, weighted
-    by class size, minus gamma times its variance; larger is better. This is the linear kernel's
-    coefficient of the Fisher-Markov selector, in which the mean of a feature cancels. Labels of -1
-    are a class like any other here.
+    The score of a feature is `between - gamma * total`, where `between` is the variance of its
+    class means, weighted by class size, and `total` is its variance; larger is better. This is the
+    coefficient of the Fisher-Markov selector with a linear kernel, in which the mean of a feature
+    cancels. The label -1 is an ordinary class here.
 
-    Not for features of different units: as with the variance, large numbers win. Scale first.
+    Not for features in different units: as with the variance, the largest values win. Scale the
+    features first.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     gamma : float, default=-0.5
-        At most 1. Negative values reward variance, positive ones punish it.
+        Factor of the total variance, at most 1. Negative values reward variance, positive values
+        penalise it.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    FisherScore : The ratio instead of a difference.
+    FisherScore : The ratio of between-class to within-class scatter.
 
     Examples
     --------

@@ -9,24 +9,24 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class FisherScore(LabelSelector):
-    """Rank features by the scatter of class means over the scatter inside classes.
+    """Rank features by the ratio of between-class to within-class scatter.
 
     The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
-    larger is better. Labels of -1 are a class like any other here.
+    larger is better. The label -1 is an ordinary class here.
 
-    Not for classes that differ in anything but their means.
+    Not for classes that have the same means and differ in other ways, for example in variance.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
     TraceRatio : The same ratio for a whole subset.
-    ConstraintScore : From pairs instead of labels.
+    ConstraintScore : A similar ratio from pairs instead of labels.
 
     Examples
     --------
@@ -41,7 +41,7 @@ class FisherScore(LabelSelector):
     works_on = ("memory", "sparse", "device", "parts")
     _seconds = 0.02
     references = ("duda2001",)
-    _infinite = "no class has two samples that differ in them"
+    _infinite = "no class has two samples with different values"
 
     def _column_score(self, known: Supervision) -> ColumnScore:
         return partial(scores.fisher, classes=known.classes)

@@ -1,4 +1,4 @@
-"""Selectors of other libraries as ours: a ranking of all features, and a number to keep."""
+"""Give selectors of other libraries a ranking of all features and a number to keep."""
 
 from typing import Any, Literal
 
@@ -14,19 +14,20 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class Ranked(Wrapper):
-    """Rank features by a selector of another library.
+    """Rank features with a selector of another library.
 
-    Such a selector says which features it keeps. The rest of the ranking comes from what else it
-    has: `scores_` (`SelectKBest`), the size of coefficients or importances (`SelectFromModel`), or
-    `ranking_`, of which the score is the reciprocal (`RFE`). Features that it keeps come first, and
-    without any of these all others are tied.
+    Such a selector reports which features it keeps; these come first. Further attributes determine
+    the order: `scores_` (`SelectKBest`), absolute coefficients or importances (`SelectFromModel`),
+    or `ranking_`, whose reciprocal is the score (`RFE`). Without any of these attributes, all other
+    features are tied.
 
     Parameters
     ----------
     estimator : selector
-        Anything with `fit` and `get_support`; it stays as it is.
+        Any selector with `fit` and `get_support`. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or as many as the selector keeps by itself.
+        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the selector
+        does.
 
     Attributes
     ----------
@@ -35,7 +36,7 @@ class Ranked(Wrapper):
 
     See Also
     --------
-    AsScoreFunction : The other way round, for `SelectKBest`.
+    AsScoreFunction : The reverse, a selector of this library as a score for `SelectKBest`.
 
     Examples
     --------
@@ -68,7 +69,7 @@ class Ranked(Wrapper):
         kept = np.asarray(inner.get_support(), dtype=bool)
         scores = _scores(inner, kept)
         order = best_first(scores, True)
-        # Equal scores, such as those of all that RFE keeps, are told apart by its last model.
+        # Equal scores, such as those of all features that RFE keeps, are ordered by its last model.
         weights = _weights(inner, kept)
         order = order[np.lexsort((-weights[order], -scores[order], ~kept[order]))]
         n_kept = max(1, int(kept.sum()))
@@ -77,14 +78,14 @@ class Ranked(Wrapper):
 
 
 def ranked_with(selector: Any, n_features: int) -> Any:
-    """Copy a selector so that it keeps that many features; one of another library is ranked."""
+    """Copy a selector with a number of features; wrap a selector of another library."""
     if hasattr(selector, "sees"):
         return clone(selector).set_params(n_features_to_select=n_features)
     return Ranked(clone(selector), n_features)
 
 
 def _keep(selector: Any, n_features: int) -> None:
-    """Tell a selector how many features to keep, if it has a parameter for that."""
+    """Set the number of features that a selector keeps, if it has a parameter for it."""
     parameters = selector.get_params(deep=False)
     if "n_features_to_select" in parameters:
         selector.set_params(n_features_to_select=n_features)
@@ -95,7 +96,7 @@ def _keep(selector: Any, n_features: int) -> None:
 
 
 def _scores(fitted: Any, kept: BoolArray) -> FloatArray:
-    """Return what a fitted selector says about every feature; larger is better."""
+    """Return the score that a fitted selector gives each feature; larger is better."""
     for name in ("scores_", "variances_"):
         values = np.asarray(getattr(fitted, name, ()), dtype=np.float64)
         if values.shape == kept.shape:
@@ -107,7 +108,7 @@ def _scores(fitted: Any, kept: BoolArray) -> FloatArray:
 
 
 def _weights(fitted: Any, kept: BoolArray) -> FloatArray:
-    """Return the size of each feature's coefficients or importance in the selector's model."""
+    """Return the importance or the absolute coefficients of each feature in the model."""
     found = np.zeros(len(kept))
     model = getattr(fitted, "estimator_", None)
     for name in ("feature_importances_", "coef_"):

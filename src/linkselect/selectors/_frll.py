@@ -19,36 +19,35 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 class FRLL(LabelSelector):
     """Rank features by how well they separate neighbours of different classes (FRLL).
 
-    With A the neighbours of the same class and B those of different classes, all weights 1, the
-    score of a feature f compares `Q(f; B)`, its squared change over B, with `Q(f; A)`: by
-    their quotient or by their difference; larger is better. Labels of -1 are a class like any
-    other here.
+    The score of a feature f is `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`, where A contains the
+    pairs of neighbours in the same class, B those in different classes, and `Q(f; A)` is the sum
+    of `(f_i - f_j)^2` over A; larger is better. The label -1 is an ordinary class here.
 
-    Not for data in which every neighbour is of the same class: then B is empty, every score is
-    0 and `neighbors="per_class"` helps.
+    Not for data in which all neighbours belong to the same class: B is then empty and the quotient
+    is always 0. In this case, use `neighbors="per_class"`.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     criterion : {"quotient", "difference"}, default="quotient"
-        `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`.
+        Whether the score is `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`.
     neighbors : {"overall", "per_class"}, default="overall"
         Whether neighbours are found among all samples and then divided by class, or found
-        separately inside the sample's own class and among all other classes.
+        separately within the sample's class and among all other classes.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     radius : float, optional
-        If given, samples are neighbours if they are at most this far apart, and
-        `n_neighbors` is not used. For `neighbors="overall"` only.
+        If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored. Only
+        for `neighbors="overall"`.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    FisherScore : Class means instead of neighbours.
-    ReliefF : Nearest hits and misses of every sample.
+    FisherScore : Compares class means instead of neighbours.
+    ReliefF : Compares the nearest hits and misses of every sample.
 
     Examples
     --------
@@ -62,7 +61,7 @@ class FRLL(LabelSelector):
     greater_is_better = True
     works_on = ("memory", "sparse", "device")
     references = ("pan2013",)
-    _infinite = "no class has two neighbours that differ in them"
+    _infinite = "no two neighbours of the same class have different values"
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **LabelSelector._parameter_constraints,
@@ -85,8 +84,8 @@ class FRLL(LabelSelector):
         if self.neighbors == "per_class":
             if self.radius is not None:
                 raise GuidedValueError(
-                    f'radius={self.radius:g} needs neighbors="overall"; with "per_class" '
-                    "neighbours are counted by n_neighbors.",
+                    f'radius={self.radius:g} needs neighbors="overall"; "per_class" uses '
+                    "n_neighbors instead.",
                     "Pass radius=None.",
                     "radius",
                 )

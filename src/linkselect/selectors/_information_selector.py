@@ -1,4 +1,4 @@
-"""What selectors by counted information share."""
+"""Base class of the selectors that use the information of discretised features."""
 
 from dataclasses import field
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 @with_parameters
 class InformationSelector(LabelSelector):
-    """A selector that discretises features and counts how often their states coincide."""
+    """Base class of selectors that discretise features and count how often states coincide."""
 
     greater_is_better = True
     searches = True
@@ -49,8 +49,8 @@ class InformationSelector(LabelSelector):
         shape = getattr(made, "shape", None)
         if shape != X.shape:
             raise GuidedValueError(
-                f"discretize={self.discretize!r} made shape {shape} of {X.shape}, but must turn "
-                "every feature into one column of states.",
-                'KBinsDiscretizer does so with encode="ordinal".',
+                f"discretize={self.discretize!r} returned shape {shape} for X of shape {X.shape}, "
+                "but it must turn every feature into one column of states.",
+                'Set encode="ordinal" for KBinsDiscretizer.',
             )
         return states_of(made.to_numpy() if hasattr(made, "to_numpy") else made, None)

@@ -13,27 +13,27 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class LaplacianConstraintScore(PairSelector):
-    """Rank features by the Laplacian Score times the Constraint Score.
+    """Rank features by the product of Laplacian Score and Constraint Score.
 
-    The score of a feature is its Laplacian Score on the complete graph of Gaussian weights, times
-    its Constraint Score-1; smaller is better.
+    The score of a feature is its Laplacian Score on the complete graph with Gaussian weights,
+    times its Constraint Score-1; smaller is better.
 
-    The complete graph takes time quadratic in the number of samples, in memory bounded by
-    tiles. The default sigma suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call this
-    score C4.
+    Not for very many samples: the graph is complete, so time is quadratic in their number, while
+    memory is bounded. The default `sigma` suits features scaled to [0, 1]. Salmi, Hammouche &
+    Macaire call this score C4.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     sigma : float or "auto", default=1.0
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance between samples.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
@@ -50,7 +50,7 @@ class LaplacianConstraintScore(PairSelector):
     array([2, 3, 1, 0])
     """
 
-    _undefined = "they have the same value at both ends of every pair"
+    _undefined = "both ends of every pair have the same value"
     needs = ("a must-link", "a cannot-link")
     works_on = ("memory", "sparse", "device")
     uses_weights = True

@@ -9,10 +9,11 @@ from linkselect.selectors._neighbor_graph import NeighborGraphSelector
 
 
 class LaplacianScore(NeighborGraphSelector):
-    """Rank features by how little they change between neighbours.
+    """Rank features by how little they vary between neighbouring samples.
 
-    With W the weights between neighbours, D their sums and `L = D - W`, the score of a feature
-    f is `f'Lf / g'Dg`, where g is f minus its mean under D; smaller is better.
+    With W the matrix of weights between neighbours, D the diagonal matrix of its row sums and
+    `L = D - W`, the score of a feature f is `f'Lf / g'Dg`, where g is f minus its mean weighted by
+    D; smaller is better.
 
     Not for data in which noise features outnumber the others: neighbours are found in all
     features.
@@ -20,39 +21,39 @@ class LaplacianScore(NeighborGraphSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     sigma : float or "auto", default="auto"
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
-        Whether near neighbours weigh more than far ones, or all weigh 1.
+        Weights of edges between neighbours: decreasing with distance (see `sigma`), or all 1.
     radius : float, optional
-        If given, samples are neighbours if they are at most this far apart, and
-        `n_neighbors` is not used.
+        If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Find the neighbours of that many samples only, drawn at random, and estimate the scores
-        from them. Default: all samples; 20,000, with a warning, if X is outside memory.
+        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        estimates. Default: all samples or, if X is stored outside memory, 20,000 with a warning.
     neighbors_transformer : transformer, optional
-        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
-        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+        Proposes candidates, of which the nearest become neighbours. Any transformer with the
+        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
+        pynndescent. It should propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score as an estimate of that of the whole graph; only if
-        samples were drawn. It covers the draw, not how the samples themselves were collected.
-        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
+        Standard error of each score as an estimate of the score on the whole graph; set only if
+        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
+        with a warning, if too few of the drawn samples account for the variance of the feature.
 
     See Also
     --------
-    SpectralScore : Other scores on the same graph.
+    SpectralScore : Related scores on the same graph.
     ConstrainedLaplacianScore : The same idea with pairs or some labels.
 
     Examples

@@ -1,4 +1,4 @@
-"""The library's own method, for pairs, labels, both or neither."""
+"""LinkSelector, the method of this library for pairs, labels, both or neither."""
 
 from typing import Any, ClassVar
 
@@ -19,64 +19,66 @@ from linkselect.selectors._ranking import Ranking, count_features, with_equal_ti
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
-# "auto" keeps the fewest features that explain this share of what all features explain, but at
-# most so many.
+# "auto" keeps the fewest features that explain this share of what all features explain, but not
+# more than this number.
 SHARE, MOST_FEATURES = 0.9, 300
 
 
 @with_parameters
 class LinkSelector(PairSelector):
-    """Select features that together explain most of what pairs and labels lead us to expect.
+    """Select features that together explain most of the variation expected from pairs and labels.
 
-    Features are scaled and centred, and each is seen as a draw f of a Gaussian process over the
-    samples with the covariance `K = FF'`, where F holds all features. Pairs and labels are noisy
-    observations of f: a must-link says that `f_i - f_j = 0`, a label that f_i is the value of its
-    class. A link of weight w counts w times; all links together count as ten at most, so that a few
-    wrong ones among many do limited harm. Given these, f has the second moment
+    Features are scaled and centred. Each is modelled as a draw f of a Gaussian process over the
+    samples with covariance `K = FF'`, where F contains all features. Pairs and labels are noisy
+    observations of f: a must-link states that `f_i - f_j = 0`, a label that f_i is the value of its
+    class. A link of weight w counts w times. All links together count as ten at most, which limits
+    the harm of a few wrong links among many. Given these observations, f has the second moment
     `T = E[ff' | known]`. The value of a set S of features is the part of T that a ridge regression
     on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one
-    by one, each time the one that adds most.
+    by one, each time the one with the largest gain.
 
-    So a feature that varies inside must-links or classes gains little, and so does one that
-    repeats what was chosen before. Samples without pair or label count through K. With nothing
-    known, `T = K`, and the chosen features are those that represent all others best. For labels and
-    pairs together pass `pairs=pairs | Pairs.from_labels(y)`; beside pairs, `y` is not used.
+    A feature therefore gains little if it varies within must-links or classes, or if it repeats
+    features selected before. Samples without a pair or label contribute through K. Without
+    supervision, `T = K`, and the selected features are those that best represent all others. To use
+    labels and pairs together, pass `pairs=pairs | Pairs.from_labels(y)`; if pairs are given, `y`
+    itself is ignored.
 
-    Cannot-links tell groups apart: if must-links join eight or more samples into each of two or
+    Cannot-links only separate groups: if must-links join eight or more samples into each of two or
     more groups with cannot-links between them, the groups count as labels, except those that a
-    cannot-link contradicts. No other use of cannot-links that was tried improved the selection.
+    cannot-link contradicts. No other use of cannot-links that was tested improved the selection.
 
-    Not for a list of all relevant features: of several equivalent ones it chooses one, so that
-    small changes of the data may exchange them.
+    Not for finding all relevant features: of several equivalent features it selects one, so small
+    changes of the data may exchange them.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or the fewest that explain 90 % of what
-        all features explain, at most 300.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the fewest features that
+        explain 90 % of what all features explain, at most 300.
     noise : float, default=0.03
-        The variance of the noise of observations, relative to the mean squared distance of a
-        sample from the mean of all. Between 0.01 and 0.1 accuracy changes by less than a point.
+        Variance of the observation noise, relative to the mean squared distance of a sample from
+        the overall mean. Between 0.01 and 0.1, accuracy changes by less than a percentage point.
     scale : {"auto", "range", "counts"}, default="auto"
-        How features are scaled. "range": to [0, 1]. "counts": square roots of values in units of
-        the standard deviation of the feature, in rows of length 1; values must not be negative.
-        "auto": counts if no value is negative and more than half of them are 0, apart from
-        constant features.
+        How to scale features. "range": to [0, 1]. "counts": divide features by their standard
+        deviation, take square roots and scale rows to length 1; values must not be negative.
+        "auto": "counts" if no value is negative and more than half of the values are 0, not
+        counting constant features, otherwise "range".
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        What each feature explains alone, as a share of what all features explain.
+        What each feature explains alone, as a fraction of what all features explain.
     order_ : ndarray of shape (n_features,)
-        The features in the order of their choice, then the rest by what each would add to these,
-        constant ones last. Of features that are equal but for rounding the first comes first.
+        Features in the order of selection, then the others by what each would add, constant
+        features last. Features that are equal up to rounding are in column order.
     path_ : ndarray of shape (n_steps,)
-        What the chosen features explain together after each step, as a share of what all explain.
+        What the selected features explain together after each step, as a fraction of what all
+        features explain.
 
     See Also
     --------
@@ -85,16 +87,16 @@ class LinkSelector(PairSelector):
 
     Notes
     -----
-    With nothing known and without ridge, this is greedy column subset selection [1]_. With all
+    Without supervision and without ridge, this is greedy column subset selection [1]_. With all
     labels, and without noise and ridge, it is orthogonal least squares [2]_ on the class
     indicators, in the form of the library fastcan [3]_. Must-links shrink the directions along
     which linked samples differ, as in relevant component analysis [4]_. With a large ridge, the
-    criterion is the kernel target alignment [5]_ of the chosen features with T, not normalised.
+    criterion is the unnormalised kernel target alignment [5]_ of the selected features with T.
 
-    Products of samples and products of features give the same choice; the smaller matrix is used.
-    If both samples and features are more than 10,000, or a wide table does not fit into memory,
-    256 to 4,096 random sums of samples [6]_ take their place. The standard error of a product of
-    two uncorrelated features is then 6 % to 1.6 % of its largest possible value.
+    Products of samples and products of features give the same selection; the smaller matrix is
+    used. If both numbers exceed 10,000, or a wide table does not fit into memory, 256 to 4,096
+    random sums of samples [6]_ replace the samples. The standard error of a product of two
+    uncorrelated features is then 6 % to 1.6 % of its largest possible value.
 
     Examples
     --------
@@ -109,7 +111,7 @@ class LinkSelector(PairSelector):
 
     greater_is_better = True
     searches = True
-    own_number = "the fewest that together explain 90 % of what all features explain, at most 300"
+    own_number = "the fewest features that together explain 90 % of what all explain, at most 300"
     _keeps_own_number = True
     works_on = ("memory", "sparse", "device", "parts")
     uses_weights = True
@@ -121,7 +123,7 @@ class LinkSelector(PairSelector):
         "cristianini2001",
         "clarkson2013",
     )
-    # Features are scaled, however small their differences are.
+    # Features are scaled first, so small differences do not underflow.
     _squares_differences = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -142,9 +144,9 @@ class LinkSelector(PairSelector):
         known = super()._know(given, n_samples)
         if known.has_cannot and not known.has_must and given.pairs is not None:
             warn_user(
-                "There are cannot-links but no must-links, and LinkSelector learns from "
-                "must-links: features are ranked as without pairs.",
-                hint="Add must-links, or use a method that needs no must-link, such as LSDF().",
+                "LinkSelector learns from must-links, but there are only cannot-links: features "
+                "are ranked as if there were no pairs.",
+                hint="Add must-links, or use a method that needs no must-links, such as LSDF().",
             )
         return known
 

@@ -1,4 +1,4 @@
-"""LSDF: locality and cannot-links."""
+"""LSDF: variation between similar samples, compared with cannot-links."""
 
 from typing import Any, ClassVar
 
@@ -14,50 +14,53 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class LSDF(GraphSelector, PairSelector):
-    """Rank features by locality and cannot-links (LSDF).
+    """Rank features by their variation between similar samples relative to cannot-links (LSDF).
 
-    The score of a feature f is `Q(f; W) / Q(f; C)`, where Q sums `w_ij (f_i - f_j)^2` over edges.
-    W has gamma on must-links and 1 on neighbours of which at least one is unlabelled, C has 1 on
-    cannot-links; smaller is better.
+    The score of a feature f is `Q(f; W) / Q(f; C)`, where Q is the sum of `w_ij (f_i - f_j)^2`
+    over the edges of a graph, W contains must-links with weight `gamma` and, with weight 1,
+    neighbours of which at least one is unlabelled, and C contains cannot-links with weight 1;
+    smaller is better.
 
-    Not without a cannot-link, and not if neighbours in all features mean little. Salmi, Hammouche &
-    Macaire call this score C3.
+    Not without cannot-links. Not for data in which noise features outnumber the others: neighbours
+    are found in all features. Salmi, Hammouche & Macaire call this score C3.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     gamma : float, default=100.0
-        The weight of must-links.
+        Weight of must-links; neighbours have weight 1.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Find the neighbours of that many samples only, drawn at random, and estimate the scores
-        from them. Those with a label or in a pair come first if they are at most half of that.
-        Default: all samples; 20,000, with a warning, if X is outside memory.
+        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        estimates. Samples with a label or in a pair are always included if they make up at most
+        half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
+        warning.
     neighbors_transformer : transformer, optional
-        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
-        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+        Proposes candidates, of which the nearest become neighbours. Any transformer with the
+        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
+        pynndescent. It should propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score as an estimate of that of the whole graph; only if
-        samples were drawn. It covers the draw, not how the samples themselves were collected.
-        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
+        Standard error of each score as an estimate of the score on the whole graph; set only if
+        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
+        with a warning, if too few of the drawn samples account for the variance of the feature.
 
     See Also
     --------
-    ConstraintScore : The pairs alone.
-    CompensatedLaplacianScore : Weights by distance, and classes.
+    ConstraintScore : Uses pairs alone.
+    CompensatedLaplacianScore : Weights neighbours by distance and uses class scatter.
 
     Examples
     --------
@@ -69,7 +72,7 @@ class LSDF(GraphSelector, PairSelector):
     array([2, 3, 1, 0])
     """
 
-    _why_undefined = "they have the same value at both ends of every edge and cannot-link"
+    _why_undefined = "both ends of every edge and cannot-link have the same value"
     needs = ("a cannot-link",)
     uses_weights = True
     references = ("zhao2008", "salmi2020")
@@ -83,7 +86,7 @@ class LSDF(GraphSelector, PairSelector):
     gamma: float = 100.0
 
     def _needs_graph(self, known: Supervision) -> bool:
-        # Neighbours count if one of them is unlabelled.
+        # Edges between neighbours count only if one end is unlabelled.
         return bool(known.unlabelled.any())
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""What there is to know about a method before it is used, read off its class."""
+"""Describe methods by the properties that their classes declare."""
 
 import inspect
 from collections.abc import Iterable
@@ -19,39 +19,39 @@ from linkselect.pairs._labels import encode_labels, label_array
 Sees = Literal["nothing", "labels", "some labels", "pairs"]
 Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair or a label"]
 
-# With more classes than this, their moments would take as much memory as the samples.
+# The moments of more classes than this would need as much memory as the samples.
 MANY_CLASSES = 1000
 HOW_TO_SUPERVISE = (
     "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
-    "with at least two classes, two samples in one of them, and -1 for unlabelled samples. "
-    "In cross-validation, give more pairs or use larger folds."
+    "with at least two classes, at least two samples in one of them, and -1 for unlabelled "
+    "samples. In cross-validation, pass more pairs or use larger folds."
 )
 
 
 @dataclass(frozen=True)
 class Method:
-    """The description of a method, which is declared once, on its class.
+    """Properties of a method, declared once on its class.
 
     Attributes
     ----------
     sees : {"nothing", "labels", "some labels", "pairs"}
-        What the method looks at beside the features: nothing; a label for every sample; labels,
-        of which some may be missing; or pairs, or labels of some or all samples.
+        Kind of supervision used: none; a label for every sample; labels, some of which may be
+        missing; or pairs, or labels of some or all samples.
     needs : tuple of str
-        What it cannot work without; empty if it can do without supervision.
+        Supervision that the method requires; empty if it can work without.
     greater_is_better : bool
-        Whether a larger value of `scores_` is better.
+        Whether larger values of `scores_` are better.
     searches : bool
-        Whether it searches for a subset, so that its choice does not follow scores of single
-        features. Then `path_` has the value after each chosen one.
+        Whether the method searches for a subset, so that its selection does not follow the scores
+        of single features. Then `path_` contains the criterion after each selected feature.
     path_has_optimum : bool
-        Whether the values of `path_` can be compared over different numbers of features.
+        Whether the values of `path_` can be compared between different numbers of features.
     references : tuple of str
-        Keys of the bibliography: the paper that proposed the method comes first.
+        Keys of the bibliography; the paper that proposed the method comes first.
     wraps : bool
-        Whether it works around another selector, which then decides what it sees and needs.
+        Whether the method wraps another selector, which then determines `sees` and `needs`.
     works_on : tuple of {"memory", "sparse", "device", "parts"}
-        Which samples it works on: dense or sparse in memory, on a device, stored in parts.
+        Kinds of samples supported: dense or sparse in memory, on a device, or stored in parts.
     """
 
     sees: Sees
@@ -65,10 +65,10 @@ class Method:
 
 
 def describe(selector: Any) -> Method:
-    """Describe a selector, or with default parameters a class of selectors.
+    """Return the properties of a selector, or of a class with its default parameters.
 
     Selectors of other libraries are described by their scikit-learn tags: they may use labels,
-    and need them if the tags say so.
+    and require them if the tags do.
 
     Examples
     --------
@@ -83,13 +83,13 @@ def describe(selector: Any) -> Method:
     if selector is None:
         return Method("nothing")
     if not hasattr(selector, "sees"):
-        # Tags say whether labels are required, not whether they are used if they are there.
+        # Tags state whether labels are required, not whether optional labels are used.
         return Method("labels", ("labels",) if get_tags(selector).target_tags.required else ())
     return Method(**{field.name: getattr(selector, field.name) for field in fields(Method)})
 
 
 def uses_groups(selector: Any) -> bool:
-    """Tell whether a selector, or one inside it, resamples or splits rows without splitting groups.
+    """Return whether a selector, or one inside it, keeps groups together when it resamples rows.
 
     Examples
     --------
@@ -99,27 +99,27 @@ def uses_groups(selector: Any) -> bool:
     """
     if hasattr(selector, "sees"):
         return bool(getattr(selector, "_uses_groups", False))
-    # Such as RFECV(cv=GroupKFold()).
+    # For example RFECV(cv=GroupKFold()).
     return bool(get_routing_for_object(selector).consumes("fit", ["groups"]))
 
 
 def _required(selector: type) -> dict[str, None]:
-    """Return None for every parameter without a default: the selector that a wrapper needs."""
+    """Return None for each parameter without a default, such as the estimator of a wrapper."""
     parameters = inspect.signature(selector).parameters.values()
     return {one.name: None for one in parameters if one.default is inspect.Parameter.empty}
 
 
 def classes_seen(selector: Any, y: Any) -> tuple[IntArray, NDArray[Any]]:
-    """Number the classes of y as a selector reads them, and return the label of each.
+    """Return the class numbers of y as a selector reads them, and the label of each class.
 
-    -1 is unlabelled, unless the method needs every label.
+    -1 means unlabelled, unless the method needs a label for every sample.
     """
     minus_one = describe(selector).sees != "labels"
     return encode_labels(label_array(y, minus_one).ravel(), minus_one)
 
 
 def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
-    """List what a method cannot work without and what is not known."""
+    """List the required supervision that is missing."""
     present: dict[Need, bool] = {
         "labels": not known.unlabelled.any(),
         "a must-link": known.has_must,
@@ -131,7 +131,7 @@ def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
 
 
 def classes_for_moments(known: Any, n_samples: int) -> IntArray:
-    """Return the classes whose moments a score may ask for; of bare pairs it asks for the rows."""
+    """Return the classes whose moments a score may need; all -1 unless y gives the classes."""
     if isinstance(known, Given):
         known = known.supervision(n_samples, "drop")
     from_labels = isinstance(known, Supervision) and known.listed_must is None

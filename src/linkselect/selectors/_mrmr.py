@@ -17,41 +17,42 @@ from linkselect.selectors._selector import Track
 
 @with_parameters
 class MRMR(InformationSelector):
-    """Choose features that tell most about the class and least about each other.
+    """Select features that are relevant to the class and share little information (mRMR).
 
-    The first feature has the largest relevance, its mutual information with the class. Every next
-    one maximises relevance minus (MID) or over (MIQ) redundancy, its mean mutual information
-    with the features already chosen (natural logarithm). Values that are equal up to rounding tie,
-    and ties go to the earlier column. Labels of -1 are a class like any other here.
+    The first feature has the largest relevance, its mutual information with the class. Each further
+    feature maximises relevance minus (MID) or divided by (MIQ) redundancy, its mean mutual
+    information with the features already selected (natural logarithm). Values that are equal up to
+    rounding tie, and ties go to the earlier column. The label -1 is an ordinary class here.
 
-    Not for features that matter only together: each is judged by itself and against single
-    others. Only `n_features_to_select` steps are taken; the rest is ordered by the last one.
+    Not for features that matter only together: each is compared only with the class and with single
+    other features. The search takes `n_features_to_select` steps; the other features are ordered by
+    their value at the last step.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     scheme : {"difference", "quotient"}, default="difference"
-        Relevance minus redundancy, or relevance over redundancy. Over a redundancy of 0 the
-        quotient is infinite if there is relevance; without, it is 0 / 0 and ranks last, as does
-        a constant feature.
+        Relevance minus redundancy, or relevance divided by redundancy. If redundancy is 0, the
+        quotient is infinite for a relevant feature; for any other it is 0 / 0, and the feature
+        ranks last, as does a constant feature.
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
-        How features become states. "deviation": three, cut at the mean minus and plus one
-        deviation. "uniform" and "quantile": five bins of equal width or of equal count. A
+        How to discretise features. "deviation": three states, cut at the mean minus and plus one
+        standard deviation. "uniform" and "quantile": five bins of equal width or equal count. A
         transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
-        features are discrete already.
+        the features are already discrete.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The relevance of each feature.
+        Relevance of each feature.
     path_ : ndarray
-        The value of each chosen feature when it was chosen.
+        Value of each selected feature at the step that selected it.
 
     See Also
     --------
-    FCBF : Remove redundant features instead of weighing them.
-    Redundancy : Redundancy by correlation, for every selector.
+    FCBF : Removes redundant features instead of penalising them.
+    Redundancy : Penalises redundancy by correlation, with any selector.
 
     Examples
     --------

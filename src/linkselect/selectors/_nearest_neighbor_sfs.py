@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from sklearn.utils._param_validation import StrOptions
 
 from linkselect._arrays import BoolArray, IntArray
-from linkselect._messages import GuidedValueError
+from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given
 from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
@@ -24,45 +24,45 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 @with_parameters
 class NearestNeighborSFS(LabelSelector):
-    """Select features by the accuracy of the nearest neighbour, one after the other (SFS-1NN).
+    """Select features one by one by the accuracy of a nearest-neighbour classifier (SFS-1NN).
 
-    A wrapper: forward selection adds, step by step, the feature with which most samples have the
-    label of their nearest neighbour; larger is better. Distances grow by one squared difference
-    per feature, so nothing is fitted again. Equally near neighbours go by row number, or in the
-    order in which a split names its training samples; equally good features go by index.
+    At each step, forward selection adds the feature with which most samples have the label of their
+    nearest neighbour; larger is better. A feature adds one squared difference to each distance, so
+    no model is refitted. Equally near neighbours are taken in row order, or in the order in which a
+    split lists its training samples; features with equal accuracy are taken in column order.
 
-    It needs labels; from pairs use a method such as `SimilarityConstraintScore`. Samples with the
-    label -1, None or NaN are unlabelled and take no part. With few labelled samples many features
-    have the same accuracy, and the lowest index wins. A sparse X becomes dense for the labelled
-    samples.
+    Not for few labelled samples: many features then have the same accuracy, and the first column
+    wins. For pairs, use a method such as `SimilarityConstraintScore`. Samples with the label -1,
+    None or NaN are unlabelled and ignored. The labelled samples of a sparse X are converted to a
+    dense array.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     cv : "loo", int, splitter or iterable of (train, test), default="loo"
-        "loo": every labelled sample looks for its neighbour among all others. Otherwise the test
-        samples of each split look among its training samples, and the accuracy is the mean over
-        splits. A number or a splitter of scikit-learn divides the labelled samples; an iterable
-        names rows of X, of which the unlabelled are left out, so that
-        `[(reference_rows, other_rows)]` scores a reference set on other rows, and
-        `list(GroupKFold(5).split(X, y, groups))` splits no group.
+        "loo" searches the neighbour of every labelled sample among all others (leave-one-out).
+        Otherwise, each split searches the neighbours of its test samples among its training
+        samples, and the accuracy is the mean over splits. An int or a splitter of scikit-learn
+        divides the labelled samples. An iterable contains row numbers of X, and unlabelled rows
+        are ignored: `[(reference_rows, other_rows)]` evaluates a reference set on other rows, and
+        `list(GroupKFold(5).split(X, y, groups))` keeps groups together.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The accuracy with each feature alone.
+        Accuracy with each feature alone.
     order_ : ndarray of shape (n_features,)
-        The features in the order of their choice, then the rest by accuracy at the last step.
+        Features in the order of selection, then the others by accuracy at the last step.
     path_ : ndarray of shape (n_steps,)
-        The accuracy after each chosen feature.
+        Accuracy after each selected feature.
 
     See Also
     --------
-    SimilarityConstraintScore : A forward selection from pairs.
-    sklearn.feature_selection.SequentialFeatureSelector : With any classifier.
+    SimilarityConstraintScore : Forward selection from pairs.
+    sklearn.feature_selection.SequentialFeatureSelector : Forward selection with any classifier.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class NearestNeighborSFS(LabelSelector):
     def _splits(
         self, samples: NDArray[Any], classes: IntArray, labelled: IntArray, n_samples: int
     ) -> list[tuple[IntArray, IntArray]] | None:
-        """Return splits as positions among the labelled samples."""
+        """Return the splits as positions among the labelled samples."""
         if isinstance(self.cv, str):
             return None
         if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
@@ -140,7 +140,7 @@ class NearestNeighborSFS(LabelSelector):
 def _labelled_splits(
     splits: Iterable[tuple[ArrayLike, ArrayLike]], position: IntArray
 ) -> list[tuple[IntArray, IntArray]]:
-    """Turn rows into positions among the labelled samples; the unlabelled have none."""
+    """Convert row numbers to positions among the labelled samples; drop unlabelled rows."""
     found = []
     for number, split in enumerate(splits):
         sides = []
@@ -157,8 +157,9 @@ def _labelled_splits(
             sides.append(places[places >= 0])
             if not len(sides[-1]):
                 raise GuidedValueError(
-                    f"Split {number} of cv has no labelled {side} sample among its {len(rows)}.",
-                    'Label some, choose other splits, or pass cv="loo".',
+                    f"Split {number} of cv has no labelled {side} sample among its "
+                    f"{many(len(rows), 'row')}.",
+                    'Label some of them, choose other splits, or pass cv="loo".',
                 )
         found.append((sides[0], sides[1]))
     if not found:

@@ -1,4 +1,4 @@
-"""What selectors over a graph of neighbours share."""
+"""Base classes of the selectors that use a graph of neighbours."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -20,26 +20,27 @@ from linkselect.selectors import _parameters as allowed
 from linkselect.selectors._ranking import Ranking
 from linkselect.selectors._selector import RankingSelector, Track
 
-# A standard error needs so many drawn samples that carry the variance of the feature. With fewer,
-# a draw may miss those that matter, and then its standard error is small, too: with 10 to 20, two
-# of them covered 81 to 88 % of lognormal features; with more, 90 to 96 % of word counts.
+# A standard error needs, on average, this many drawn samples that account for the variance of the
+# feature. With fewer, a draw may miss the samples that matter and underestimate the error: with 10
+# to 20, two standard errors covered 81 to 88 % of lognormal features; with more, 90 to 96 % of word
+# counts.
 LEAST_CARRIERS = 20
-# If more of the samples drawn have the same neighbour, nearly all edges end in a few hubs, and what
-# a feature varies along them is what it varies at all. What a score tells then comes from the few
+# If a larger share of the drawn samples has the same neighbour, nearly all edges end in a few hubs.
+# Along these edges, a feature varies as much as it does overall, so the score depends on the few
 # other edges.
 LARGEST_HUB = 0.5
 
 
 @allowed.with_parameters
 class GraphSelector(RankingSelector):
-    """A selector over nearest neighbours: of all samples, of some, or of those proposed."""
+    """Base class of selectors that use nearest neighbours: of all, drawn or proposed samples."""
 
     works_on = ("memory", "sparse", "device", "parts")
-    # Why a feature that varies may have no score, also if no samples are drawn.
+    # Why a feature that varies may have no score even if no samples are drawn.
     _why_undefined: ClassVar[str] = RankingSelector._undefined
-    # Whether every sample with a label or in a pair must be asked for its neighbours.
+    # Whether the neighbours of every sample with a label or in a pair are needed.
     _asks_all_known: ClassVar[bool] = False
-    # Whether the score of a feature looks at no other one, given the edges.
+    # Whether, given the edges, the score of a feature is independent of the other features.
     _scores_columns_apart: ClassVar[bool] = True
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -60,8 +61,8 @@ class GraphSelector(RankingSelector):
         if self.max_queries is None:
             return self._why_undefined
         return (
-            "they do not vary among the samples drawn and their neighbours, and a larger "
-            f"max_queries helps; or {self._why_undefined}"
+            "there is no variation among the drawn samples and their neighbours (a larger "
+            f"max_queries helps), or {self._why_undefined}"
         )
 
     def _score_graph(
@@ -76,13 +77,13 @@ class GraphSelector(RankingSelector):
         return 0.0 if sigma is None else graphs.resolve_sigma(sigma, X, self.n_jobs)
 
     def _needs_graph(self, known: Supervision) -> bool:
-        """Whether any edge between neighbours counts."""
+        """Return whether edges between neighbours affect the scores."""
         return True
 
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        """Score the features; if samples were drawn, estimate also how exact the scores are."""
+        """Score the features; if samples were drawn, also estimate standard errors."""
         self._check_search(X, known)
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
@@ -97,14 +98,15 @@ class GraphSelector(RankingSelector):
     def _refused_errors(
         self, X: Samples, errors: FloatArray, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> BoolArray:
-        """Tell which standard errors of a draw cannot be relied on, and warn of them."""
+        """Return which standard errors are unreliable, and warn about them."""
         stated = np.isfinite(errors)
         hub = found.largest_hub
         if hub > LARGEST_HUB and stated.any():
             warn_user(
-                f"No feature has a standard error (NaN): one sample is a neighbour of {hub:.0%} of "
-                "those drawn, as short rows of counts are. The scores may be far off.",
-                hint="Scale rows to the same length first, for example by "
+                "No feature has a standard error (NaN), and the scores may be inaccurate: one "
+                f"sample is a neighbour of {hub:.0%} of the drawn samples, which is typical of "
+                "short rows of counts.",
+                hint="Scale rows to the same length first, for example with "
                 f"sklearn.preprocessing.normalize, or pass max_queries={X.shape[0]} for exact "
                 "scores.",
                 settings={"max_queries": str(X.shape[0])},
@@ -113,14 +115,15 @@ class GraphSelector(RankingSelector):
         n_drawn = len(queries.drawn)
         n_needed = np.ceil(LEAST_CARRIERS * X.kurtosis(self.n_jobs))
         refused: BoolArray = stated & (n_needed > n_drawn)
-        if refused.any():
+        if n_refused := int(np.count_nonzero(refused)):
             n_asked = min(len(queries.always) + int(n_needed[refused].max()), X.shape[0])
             warn_user(
-                f"{np.count_nonzero(refused)} of {len(refused)} features have no standard error "
-                f"(NaN): too few samples carry their variance. A draw of {n_drawn:,} has on "
-                f"average fewer than {LEAST_CARRIERS} of these, so that the scores may be far off.",
+                f"{n_refused} of {len(refused)} features {'has' if n_refused == 1 else 'have'} no "
+                "standard error (NaN), because few samples account for most of the variance. A "
+                f"draw of {n_drawn:,} contains fewer than {LEAST_CARRIERS} of these on average, so "
+                "the scores may be inaccurate.",
                 hint=f"Pass max_queries={n_asked} for standard errors of all features, or "
-                "transform skewed features first, for example by np.log1p.",
+                "transform skewed features first, for example with np.log1p.",
                 settings={"max_queries": str(n_asked)},
             )
         return refused
@@ -128,13 +131,13 @@ class GraphSelector(RankingSelector):
     def _from_draw(
         self, X: Samples, known: Supervision, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> Iterable[FloatArray]:
-        """Return the scores that a draw gives, and their standard errors."""
+        """Return the scores estimated from the drawn samples, and their standard errors."""
         sigma = self._width(X)
         labelled = np.flatnonzero(~known.unlabelled)
         if X.by_columns or len(labelled) > len(queries.always):
             X = X.holding(found.rows, self.n_jobs)
             return self._with_errors(X, found, known, sigma)
-        # No other sample counts: what is left is a small problem in memory.
+        # Only these samples matter, so the problem fits into memory.
         rows = np.union1d(found.rows, labelled)
         known, found = restrict(known, rows), found.among(rows)
         if not self._scores_columns_apart:
@@ -159,15 +162,16 @@ class GraphSelector(RankingSelector):
         return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
     def _queries(self, X: Samples, known: Supervision) -> sampled.Queries | None:
-        """Draw the samples that are asked for their neighbours; None for all."""
+        """Draw the samples whose neighbours are searched; None means all samples."""
         n_samples, n_queries = X.shape[0], self.max_queries
         if n_queries is None and X.default_queries is not None and n_samples > X.default_queries:
             n_queries = X.default_queries
             warn_user(
-                f"X has {many(n_samples, 'sample')} outside memory, so neighbours are searched for "
-                f"{n_queries:,} of them only; scores are estimates (see standard_errors_).",
-                hint=f"Pass max_queries={n_queries} to choose that, or a larger number for "
-                "smaller errors.",
+                f"X has {many(n_samples, 'sample')} stored outside memory, so neighbours are "
+                f"searched for only {n_queries:,} of them and the scores are estimates (see "
+                "standard_errors_).",
+                hint=f"Pass max_queries={n_queries} to accept this without a warning, or a larger "
+                "number for smaller errors.",
                 settings={"max_queries": str(n_queries)},
             )
         if n_queries is None or n_queries >= n_samples:
@@ -175,18 +179,18 @@ class GraphSelector(RankingSelector):
         n_known = int(np.count_nonzero(~known.unlabelled))
         if self._asks_all_known and 2 * n_known > n_queries:
             raise GuidedValueError(
-                f"max_queries={n_queries}, but {many(n_known, 'sample')} of {n_samples:,} have a "
-                f"label or are in a pair. {type(self).__name__} needs the neighbours of all these, "
-                "and as many others at least.",
+                f"max_queries={n_queries} is too small: {type(self).__name__} needs the neighbours "
+                f"of every sample with a label or in a pair ({n_known:,} of {n_samples:,}) and of "
+                "at least as many others.",
                 f"Pass max_queries={2 * n_known} or more, or fewer labels.",
                 "max_queries",
             )
-        # A seed, since NumPy's generators draw from a billion samples without listing them.
+        # Only NumPy's new generators draw from a billion samples without listing them.
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         return sampled.draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
 
     def _check_search(self, X: Samples, known: Supervision) -> None:
-        """Refuse ways of finding neighbours that exclude each other."""
+        """Raise an error if parameters ask for different ways of finding neighbours."""
         given = [
             name
             for name in ("neighbors_transformer", "radius", "max_queries")
@@ -194,34 +198,35 @@ class GraphSelector(RankingSelector):
         ]
         if len(given) > 1:
             raise GuidedValueError(
-                f"{' and '.join(given)} are given, but each is another way to find neighbours.",
+                f"{' and '.join(given)} are given, but each is a different way to find "
+                "neighbours.",
                 f"Pass only one of them, such as {given[0]}.",
                 given[1],
             )
         if X.kind == "parts" and given and given != ["max_queries"]:
             raise GuidedValueError(
-                f"{given[0]} works on samples in memory only, and X is outside.",
-                f"Pass {given[0]}=None; max_queries says how many samples are asked for their "
-                "n_neighbors nearest.",
+                f"{given[0]} needs the samples in memory, but X is stored outside memory.",
+                f"Pass {given[0]}=None; max_queries limits the number of samples whose neighbours "
+                "are searched.",
                 "X",
             )
         if X.most_listed is not None and self._needs_graph(known):
             self._check_edges(X, X.most_listed)
         if self.neighbors_transformer is not None and X.kind == "device":
             raise GuidedValueError(
-                "neighbors_transformer works on NumPy and SciPy arrays, and X is on a device.",
+                "neighbors_transformer needs NumPy or SciPy arrays, but X is on a device.",
                 "Pass neighbors_transformer=None: the exact search runs on the device.",
                 "neighbors_transformer",
             )
 
     def _check_edges(self, X: Samples, most: int) -> None:
-        """Refuse more neighbours than may be listed beside samples that do not fit in memory."""
+        """Raise an error if there are too many neighbours to list for X outside memory."""
         n_asked = min(self.max_queries or X.default_queries or X.shape[0], X.shape[0])
         n_listed = n_asked * self.n_neighbors
         if self.n_neighbors < X.shape[0] and n_listed > most:
             raise GuidedValueError(
-                f"n_neighbors={self.n_neighbors}, for {many(n_asked, 'sample')}, are {n_listed:,} "
-                f"neighbours, but X is outside memory: {most:,} are the most that are listed.",
+                f"n_neighbors={self.n_neighbors} for {many(n_asked, 'sample')} makes {n_listed:,} "
+                f"neighbours, but at most {most:,} can be listed if X is stored outside memory.",
                 "Choose a smaller n_neighbors or max_queries.",
                 "n_neighbors",
             )
@@ -229,11 +234,11 @@ class GraphSelector(RankingSelector):
 
 @allowed.with_parameters
 class NeighborGraphSelector(GraphSelector):
-    """A selector over the graph of nearest neighbours alone."""
+    """Base class of selectors that use only the graph of nearest neighbours."""
 
     _why_undefined = (
-        "they do not change between the samples that still have a neighbour; if sigma is narrow, "
-        "the weights of the others have vanished, and a larger sigma helps"
+        "there is no variation between neighbours with a positive weight (a larger sigma helps if "
+        "weights have vanished)"
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -257,7 +262,7 @@ class NeighborGraphSelector(GraphSelector):
 def find_neighbors(
     X: Samples, n_neighbors: int, radius: float | None, n_jobs: int | None
 ) -> graphs.Edges:
-    """Join nearest neighbours, or all samples within a radius if there is one."""
+    """Return the edges between nearest neighbours or, with a radius, all samples within it."""
     if radius is None:
         return graphs.nearest_edges(X, n_neighbors, n_jobs)
     near = graphs.ball_edges(X, radius, n_jobs)

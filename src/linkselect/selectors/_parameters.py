@@ -1,4 +1,4 @@
-"""What parameters of selectors and clusterers may be."""
+"""Allowed values of the parameters of selectors and clusterers."""
 
 import inspect
 from dataclasses import dataclass, field
@@ -24,9 +24,9 @@ SIGMA = [StrOptions({"auto"}), *POSITIVE]
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def with_parameters(cls: Class) -> Class:
-    """Make a class a dataclass: its fields are the parameters, which its `__init__` only stores.
+    """Make a class a dataclass whose fields are parameters and whose `__init__` only stores them.
 
-    The signature lists its own parameters before those of its parents, as the docstring does.
+    The signature lists the parameters of a class before those of its parents, like the docstring.
     """
     dataclass(kw_only=True, eq=False, repr=False)(cls)
     init: Any = vars(cls)["__init__"]

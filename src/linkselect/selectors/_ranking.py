@@ -1,4 +1,4 @@
-"""A ranking of features as a value."""
+"""Rankings of features: order, ties, and display as a table."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -14,19 +14,19 @@ from linkselect._messages import many
 from linkselect._notebook import panel, table
 from linkselect._samples import Samples, as_samples
 
-# How many features a notebook lists.
+# Number of features listed in a notebook.
 FEATURES_SHOWN = 10
-# Scores of equal features differ by less than this, relative to their size.
+# Scores of duplicate features differ by less than this, relative to their size.
 TWIN_ROUNDING = 1e-9
-# What the order of adding up changes in sums over up to a thousand million samples.
+# Relative change of a sum over at most 10^9 samples if the order of its terms changes.
 SUM_ROUNDING = 1e-12
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
-    """Order features from best to worst by their scores as computed: ties by index, NaN last."""
+    """Order features from the best to the worst score: ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
     order = np.argsort(keys)
-    # A stable sort is several times slower: only those that tie are sorted by index.
+    # A stable sort is several times slower, so only ties are sorted by index.
     ordered = keys[order]
     equal = ordered[1:] == ordered[:-1]
     ties = np.isnan(ordered)
@@ -38,12 +38,12 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
 
 
 def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatArray:
-    """Give scores that differ by rounding only the same value, that of the first feature of them.
+    """Make scores that differ only by rounding equal to the score of the first such feature.
 
-    If the features are ordered already, from the least score on, `order` spares another sort.
+    If the features are already ordered by increasing score, `order` avoids another sort.
 
-    Features of zeros and ones have the same variance if they have as many ones. Where these are
-    decides the last digit of a sum, and so does where the samples are cut into parts.
+    For example, binary features with equally many ones have the same variance. But the last digit
+    of a sum depends on the positions of the ones, and on how the samples are divided into parts.
     """
     ordered = np.sort(scores) if order is None else scores[order]
     with np.errstate(invalid="ignore"):
@@ -51,7 +51,7 @@ def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatA
     near &= np.isfinite(ordered[1:])
     if not near.any():
         return scores
-    # Runs of near scores are few, so they are looked up instead of sorting features.
+    # There are few runs of nearly equal scores, so they are looked up instead of sorting features.
     after, before = np.append(False, near), np.append(near, False)
     least, most = ordered[before & ~after], ordered[after & ~before]
     run = np.minimum(np.searchsorted(most, scores), len(most) - 1)
@@ -62,13 +62,13 @@ def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatA
 
 
 def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) -> FloatArray:
-    """Give features with the very same values the same score, that of the first of them.
+    """Give duplicate features the same score, that of the first of them.
 
-    If the features are ordered already, from the least score on, `order` spares another sort. If no
-    score changes, they are returned themselves.
+    If the features are already ordered by increasing score, `order` avoids another sort. If no
+    score changes, `scores` itself is returned.
 
-    The last digit of a matrix product may depend on a column's place. Without this, rounding would
-    order the copies of a feature, and not their index.
+    The last digit of a matrix product may depend on the position of a column. Without this step,
+    rounding would determine the order of duplicate features, instead of their index.
     """
     by_score = np.argsort(scores) if order is None else order
     ordered = scores[by_score]
@@ -76,7 +76,7 @@ def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) 
         near = np.diff(ordered) <= TWIN_ROUNDING * np.abs(ordered[1:])
     if not near.any():
         return scores
-    # Only features of which another has nearly the same score are looked at, in runs of such.
+    # Only features within runs of nearly equal scores are compared.
     in_run = np.append(near, False) | np.append(False, near)
     run = np.cumsum(np.append(True, ~near))[in_run]
     features = by_score[in_run]
@@ -93,7 +93,7 @@ def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) 
 
 
 def count_features(wanted: Any, n_features: int) -> int:
-    """Resolve `n_features_to_select`: a number, a fraction, or half of all for "auto"."""
+    """Convert `n_features_to_select` to a number; "auto" means half of the features."""
     if isinstance(wanted, str):
         return max(1, n_features // 2)
     if isinstance(wanted, Integral):
@@ -104,16 +104,16 @@ def count_features(wanted: Any, n_features: int) -> int:
 
 @dataclass(frozen=True)
 class Ranking:
-    """What a method found out about the features.
+    """Scores and order of the features, and the number of selected features.
 
     Attributes
     ----------
     scores : ndarray of shape (n_features,)
-        The value of each feature.
+        The score of each feature.
     order : ndarray of shape (n_features,)
         Feature indices, best first.
     n_selected : int
-        How many of them are kept.
+        Number of selected features.
     fitted : dict
         Further attributes of the fitted selector, by name.
     """
@@ -142,16 +142,16 @@ class Ranking:
 def ranking_frame(
     found: Ranking, names: NDArray[Any], library: str, more: dict[str, Any] | None = None
 ) -> Any:
-    """Make a data frame of feature, score, rank, selected and more columns, best first."""
+    """Return a data frame with feature, score, rank, selected and other columns, best first."""
     if library not in ("pandas", "polars"):
-        raise ValueError(f"library={library!r}, but a frame is made by 'pandas' or 'polars'.")
+        raise ValueError(f"library={library!r} is not supported; choose 'pandas' or 'polars'.")
     try:
         frames = import_module(library)
     except ImportError:
         package = "'linkselect[frame]'" if library == "pandas" else library
         raise ImportError(
-            f"A frame needs {library}, which is not installed: pip install {package}. Without "
-            "it, order_, scores_ and get_feature_names_out() say the same."
+            f"to_frame needs {library}, which is not installed: pip install {package}. Without "
+            "it, order_, scores_ and get_feature_names_out() contain the same information."
         ) from None
     ranks = np.arange(1, len(found.order) + 1)
     return frames.DataFrame(
@@ -166,18 +166,18 @@ def ranking_frame(
 
 
 def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_better: bool) -> str:
-    """Write the best features as HTML for a notebook.
+    """Return an HTML table of the best features for a notebook.
 
     Parameters
     ----------
     found : Ranking
-        What a method found.
+        The ranking to show.
     names : ndarray of shape (n_features,)
-        The names of the features.
+        Names of the features.
     method : str
-        The name of the method.
+        Name of the method.
     greater_is_better : bool
-        Whether a larger score is better.
+        Whether larger scores are better.
     """
     best = found.order[:FEATURES_SHOWN]
     rows = [
@@ -187,17 +187,17 @@ def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_be
     ]
     rest = len(found.order) - len(best)
     side = "Larger" if greater_is_better else "Smaller"
-    note = f"{side} scores are better." + (f" {many(rest, 'feature')} more." if rest else "")
+    note = f"{side} scores are better." + (f" {many(rest, 'more feature')}." if rest else "")
     title = f"{method} selects {found.n_selected:,} of {many(len(found.order), 'feature')}"
     return panel(title, table(["rank", "feature", "score", "selected"], rows, {1}, note))
 
 
 def keep(selector: Any, number: int) -> None:
-    """Let a fitted selector keep another number of the features that it has ranked."""
+    """Change the number of features that a fitted selector keeps, without a refit."""
     selector.set_params(n_features_to_select=number)
     selector.n_features_, selector.support_ = number, selector.ranking_ <= number
 
 
 def name_features(selector: Any, names: Sequence[str]) -> None:
-    """Give the features of a fitted selector their names, as if X had been a frame."""
+    """Set the feature names of a fitted selector, as if X had been a data frame."""
     selector.feature_names_in_ = np.array(names, dtype=object)

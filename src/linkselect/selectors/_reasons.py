@@ -1,4 +1,4 @@
-"""Why each feature is selected or not, in a word or two."""
+"""Short reasons why features are selected or not."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -21,24 +21,24 @@ def feature_reasons(
     excluded: BoolArray | None = None,
     unstable: BoolArray | None = None,
 ) -> NDArray[np.object_]:
-    """Give the reason why each feature is selected or not, in the order of the columns.
+    """Return the reason why each feature is selected or not, in column order.
 
     Parameters
     ----------
     order : ndarray of int of shape (n_features,)
         Feature indices, best first.
     n_selected : int
-        How many of them are selected.
+        Number of selected features.
     constant : ndarray of bool of shape (n_features,)
-        Which features have one value only.
+        Which features are constant.
     names : sequence of str
-        The names of the features.
+        Names of the features.
     copy_of : ndarray of int of shape (n_features,), optional
-        Of which feature each is a copy; -1 for none.
+        The feature of which each feature is a copy; -1 if it is not a copy.
     correlated : mapping of int to int, optional
-        With which selected feature others are highly correlated.
+        For features highly correlated with a selected feature: the selected feature.
     excluded, unstable : ndarray of bool of shape (n_features,), optional
-        Which features the user excluded, and which are left out since they are unstable.
+        Which features the user excluded, and which are left out because they are unstable.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def feature_reasons(
     ['selected', 'copy of a', 'constant', 'below the cut']
     """
     found = np.full(len(order), "below the cut", dtype=object)
-    # What comes later counts more.
+    # Later assignments take precedence.
     for feature, other in (correlated or {}).items():
         found[feature] = f"correlated with {names[other]}"
     if unstable is not None:
@@ -65,7 +65,7 @@ def feature_reasons(
 
 
 def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
-    """Say why a fitted selector selects each feature or not, in the order of the columns."""
+    """Return why a fitted selector selects each feature or not, in column order."""
     own = getattr(selector, "reasons_", None)
     if own is not None:
         return np.asarray(own)
@@ -75,7 +75,7 @@ def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def unstable_features(selector: Any) -> BoolArray | None:
-    """Return which features a selector of stable features leaves out for their frequency."""
+    """Return which features of its estimator a `StableSelector` drops; None for other selectors."""
     inner = getattr(selector, "estimator_", None)
     if not hasattr(selector, "selection_frequencies_") or inner is None:
         return None

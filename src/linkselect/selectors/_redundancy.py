@@ -1,4 +1,4 @@
-"""A choice that repeats little of what was chosen before."""
+"""Select features with a high rank and little correlation between them."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -18,38 +18,41 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class Redundancy(Wrapper):
-    """Choose features that a selector ranks high and that repeat little of those chosen before.
+    """Select features that a selector ranks high and that correlate little with each other.
 
-    The first feature is the selector's best. Every next one maximises
-    `(1 - weight) * merit - weight * largest |correlation| with the chosen ones`, where the merit
-    falls evenly from 1 for the selector's best feature to 0 for its worst. Ranks make this fit
-    every score, whatever its scale or direction. Values that are equal up to rounding tie, and ties
-    go to the feature that the selector ranks higher.
+    The first feature is the selector's best. Each further feature maximises
+    `(1 - weight) * merit - weight * largest |correlation| with the selected features`, where the
+    merit decreases linearly from 1 for the selector's best feature to 0 for its worst. Because
+    merit depends only on ranks, it suits scores of any scale or direction. Values that are equal up
+    to rounding tie, and ties go to the feature that the selector ranks higher.
 
-    Not for relations that correlation does not see, such as a feature and its square about 0.
+    Not for dependencies that correlation misses, such as between a feature symmetric about 0 and
+    its square.
 
     Parameters
     ----------
     estimator : selector
-        The selector whose ranking counts; it stays as it is. One without `ranking_` must have
-        `scores_` of which larger is better.
+        The selector that ranks the features. It is not modified. A selector without `ranking_`
+        must have `scores_` for which larger is better.
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or as many as the estimator keeps.
+        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the
+        estimator does.
     weight : float, default=0.5
-        From 0 (the estimator's own ranking) to 1 (least correlation, after the first).
+        Weight of the correlation, from 0 (the estimator's own ranking) to 1 (correlation alone,
+        after the first feature).
 
     Attributes
     ----------
     estimator_ : selector
         The fitted estimator.
     scores_ : ndarray of shape (n_features,)
-        The estimator's own scores, in its own direction.
+        Scores of the estimator, with its direction.
     path_ : ndarray
-        The value of each chosen feature when it was chosen.
+        Value of each selected feature at the step that selected it.
 
     See Also
     --------
-    MRMR : Redundancy by mutual information.
+    MRMR : Penalises redundancy by mutual information.
 
     Examples
     --------
@@ -80,7 +83,7 @@ class Redundancy(Wrapper):
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value of `scores_` is better: what the wrapped selector says."""
+        """Whether larger values of `scores_` are better, as in the wrapped selector."""
         return describe(self.estimator).greater_is_better
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from linkselect import scores
 from linkselect._arrays import BoolArray, FloatArray
-from linkselect._messages import GuidedValueError
+from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
 from linkselect._supervision import Supervision
 from linkselect.selectors._parameters import NEIGHBORS, with_parameters
@@ -16,32 +16,34 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 @with_parameters
 class ReliefF(LabelSelector):
-    """Rank features by how they differ to the nearest misses and to the nearest hits.
+    """Rank features by how much they differ between nearby samples of different classes (ReliefF).
 
-    Over every sample once, the score of a feature is the mean of its difference to the
-    `n_neighbors` nearest of each other class c, weighted by `prior_c / (1 - prior_own)`, minus its
-    mean difference to the nearest of its own class; larger is better. Two samples differ by
-    `|f_i - f_j| / range`, or by 0 and 1 for equal and unequal values of a discrete feature; the
-    nearest have the least sum of these over all features, ties by row. With two classes and one
-    neighbour this is Relief, on all samples. Labels of -1 are a class like any other here.
+    The score of a feature is, averaged over all samples, its mean difference to the `n_neighbors`
+    nearest samples of each other class c, weighted by `prior_c / (1 - prior_own)`, minus its mean
+    difference to the nearest samples of the same class; larger is better. Two samples differ by
+    `|f_i - f_j| / range` in a numeric feature, and by 0 or 1 in a discrete feature, depending on
+    whether its values are equal. The nearest samples have the smallest sum of differences over all
+    features; ties go by row. With two classes and one neighbour, this is Relief on all samples. The
+    label -1 is an ordinary class here.
 
-    Not for many irrelevant features: they dominate the distances used to find neighbours. Time
-    is quadratic in the number of samples. A class with fewer than `n_neighbors` samples gives all.
+    Not for data with many irrelevant features: they dominate the distances used to find neighbours.
+    Time is quadratic in the number of samples. If a class has fewer than `n_neighbors` samples, all
+    of them are used.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_neighbors : int, default=5
-        How many nearest samples to take from every class. Other implementations default to 10.
+        Number of nearest samples taken from each class. Other implementations default to 10.
     discrete : bool or array-like, optional
-        The features that hold categories: True for all, a mask, or their indices. Default: none.
+        Which features are categorical: True for all, a mask, or indices. Default: none.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    FRLL : Squared differences to neighbours, without priors.
+    FRLL : Uses squared differences between neighbours, without class priors.
 
     Examples
     --------
@@ -86,7 +88,8 @@ def _discrete_mask(discrete: bool | ArrayLike | None, n_features: int) -> BoolAr
         return mask
     if not whole or given.min() < 0 or given.max() >= n_features:
         raise GuidedValueError(
-            f"discrete={discrete!r} does not name features: X has {n_features}.",
+            f"discrete={discrete!r} is not a valid selection of the {many(n_features, 'feature')} "
+            "of X.",
             f"Pass True, a mask of {n_features} booleans, or indices from 0 to {n_features - 1}.",
             "discrete",
         )

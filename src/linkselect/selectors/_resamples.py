@@ -1,4 +1,4 @@
-"""A selector fitted on resamples that keep what is known about the samples."""
+"""Fit a selector on resamples that preserve labels, pairs and groups."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ HALF = 0.5
 
 
 class Draw(NamedTuple):
-    """One resample: its rows, and what `fit` is given beside them."""
+    """One resample: a copy of the selector, its rows, and the other arguments of `fit`."""
 
     selector: Any
     rows: IntArray
@@ -28,22 +28,22 @@ class Draw(NamedTuple):
 
     @property
     def n_pairs(self) -> tuple[int, int]:
-        """How many must-links and cannot-links have both ends among the rows."""
+        """Numbers of must-links and cannot-links with both ends among the rows."""
         pairs = self.arguments.get("pairs")
         return (0, 0) if pairs is None else (pairs.n_must, pairs.n_cannot)
 
 
 class Selections(NamedTuple):
-    """What was selected in the resamples that could be ranked.
+    """Selections in the resamples that could be ranked.
 
     Attributes
     ----------
     selected : ndarray of bool of shape (n_ranked, n_features)
-        The selected features.
+        Whether each feature is selected in each resample.
     mean_rank : ndarray of shape (n_features,)
-        The mean rank of each feature.
+        Mean rank of each feature.
     errors : list of ValueError
-        Why the other resamples could not be ranked.
+        The errors of the resamples that could not be ranked.
     """
 
     selected: BoolArray
@@ -60,22 +60,22 @@ def draw_resamples(
     share: float = HALF,
     groups: IntArray | None = None,
 ) -> list[Draw]:
-    """Draw resamples; halves come in complementary pairs (Shah & Samworth 2013).
+    """Draw resamples; halves are drawn in complementary pairs (Shah & Samworth 2013).
 
     Parameters
     ----------
     selector : selector
-        It is copied with a seed for each draw.
+        The selector to copy, with a new seed for each draw.
     given : Given
-        Labels and pairs; ids that can be read more than once.
+        Labels, pairs and sample ids; the ids are read more than once.
     n_samples, n_resamples : int
-        How many rows there are, and how many draws.
+        Number of rows, and number of draws.
     rng : RandomState
-        Determines the draws.
+        Generator of the draws and seeds.
     share : float, default=0.5
-        The share of samples in a draw.
+        Fraction of the samples in a draw.
     groups : array of int of shape (n_samples,), optional
-        The group of each row, which is never split.
+        Group of each row. Groups are never split.
     """
     known, labels, pairs, ids = _known(selector, given, n_samples)
     least = _most_neighbors(selector) + 1
@@ -104,18 +104,18 @@ def fit_resamples(
     track: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     n_jobs: int | None = None,
 ) -> Selections:
-    """Fit on every resample; one that holds too little to be ranked is left out.
+    """Fit on every resample, and leave out resamples that cannot be ranked.
 
     Parameters
     ----------
     draws : list of Draw
-        What `draw_resamples` drew.
+        The result of `draw_resamples`.
     X : Samples
         All samples.
     track : callable, default=iter
-        Wraps the steps, to show progress.
+        Wraps the steps to report progress.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
     """
 
     def work(draw: Draw) -> tuple[Any, Any] | ValueError:
@@ -129,7 +129,7 @@ def fit_resamples(
     found: list[tuple[Any, Any] | ValueError] = []
     for part in track(slices(len(draws), DRAWS_PER_STEP)):
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # the fit on all samples has warned already
+            warnings.simplefilter("ignore")  # the fit on all samples has already warned
             found += map_threads(work, draws[part], n_jobs)
     ranked = [one for one in found if isinstance(one, tuple)]
     n_features = X.shape[1]
@@ -142,26 +142,26 @@ def fit_resamples(
 def _known(
     selector: Any, given: Given, n_samples: int
 ) -> tuple[Supervision, NDArray[Any] | None, Any, Any]:
-    """Return what is known, and the labels or the pairs and ids that a draw is given of it."""
+    """Return the supervision, and the labels, pairs and ids from which draws take a part."""
     sees = describe(selector).sees
     if given.pairs is None or sees in ("labels", "some labels"):
         # A method that needs every label reads -1 as a class.
         minus_one = sees != "labels"
         labels = None if given.y is None else label_array(given.y, minus_one).ravel()
-        if labels is None or len(labels) != n_samples:  # a selector that ignores y let it pass
+        if labels is None or len(labels) != n_samples:  # possible if the selector ignores y
             return nothing(n_samples), None, None, None
         classes, names = encode_labels(labels, minus_one)
-        # No classes, but numbers that the selector ignores.
+        # With so many different values, y is numeric, and the selector ignores it.
         is_number = len(names) > n_samples / 2
         return nothing(n_samples) if is_number else Supervision(classes), labels, None, None
     ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)
     pairs = given.pairs.restrict(ids)
-    if not pairs._groupings:  # equal pairs give equal results, in whatever order they are listed
+    if not pairs._groupings:  # the order in which pairs are listed must not matter
         pairs = by_rows(pairs, {sample: row for row, sample in enumerate(ids)}, ids)
     return Given(pairs=pairs, sample_ids=ids).supervision(n_samples, "drop"), None, pairs, ids
 
 
 def _most_neighbors(selector: Any) -> int:
-    """Return how many neighbours a selector, or one that it wraps, looks for in a draw."""
+    """Return the largest `n_neighbors` of a selector and of those that it wraps."""
     values = selector.get_params(deep=True).items()
     return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)

@@ -1,4 +1,4 @@
-"""SCGS: a sparse regression on classes, pairs and a graph."""
+"""SCGS: a sparse regression on classes, pairs and a neighbour graph."""
 
 from dataclasses import replace
 from numbers import Real
@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import Interval
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._blocks import one_blas_thread
-from linkselect._messages import warn_user
+from linkselect._messages import many, warn_user
 from linkselect._samples import Samples
 from linkselect._search.sparse_regression import scgs
 from linkselect._supervision import Supervision
@@ -23,73 +23,75 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @allowed.with_parameters
 class SCGS(PairSelector):
-    """Rank features by their weight in a sparse regression on classes, pairs and a graph.
+    """Rank features by their weights in a sparse regression on classes, pairs and a graph (SCGS).
 
-    Minimises over W, one row per feature and one column per class,
+    The method minimises, over a matrix W with one row per feature and one column per class,
     `1/2 |Y - X_l W|^2 + l1 sum_r |W_r| + (graph_weight / 2) tr(W'X'LXW) / n + (pair_weight / 2)
-    [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`, where X_l are the
-    labelled samples, Y their one-hot classes, L the Laplacian of the neighbours (weights 1), M and
-    C the must-links and cannot-links. If these have weights, each term is multiplied by its own,
-    and the sums of the weights take the place of the numbers of links. The score of a feature is
-    the norm `|W_r|` of its row; larger is better. theta keeps the problem convex. From bare pairs,
-    samples that must-links join take the place of a class.
+    [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`. Here X_l are the
+    labelled samples, Y their one-hot encoded classes, L the Laplacian of the neighbour graph with
+    weights 1, and M and C the must-links and cannot-links. If links have weights, each term is
+    multiplied by its weight, and sums of weights replace the numbers of links. The score of a
+    feature is the norm `|W_r|` of its row; larger is better. The factor `theta` keeps the problem
+    convex. From pairs without labels, samples connected by must-links form a class.
 
-    Weights depend on units: standardise the features first (`StandardScaler`). As published there
-    is no intercept, and features far from 0 take its place, also features that tell no class;
-    `fit_intercept` avoids that. A constant feature acts as an intercept and is not ranked. Not for
-    data that do not fit in memory: X is held dense in float64.
+    Weights depend on units: standardise the features first (`StandardScaler`). As published, the
+    regression has no intercept, so features far from 0 can act as one, even if they do not separate
+    classes; `fit_intercept=True` avoids this. A constant feature acts as an intercept and has no
+    score. Not for data that do not fit in memory: X becomes a dense float64 array.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     sparsity : float, default=0.1
-        The penalty l1 as a share of the smallest one for which every weight is 0. 0: no penalty.
+        Penalty l1 as a fraction of the smallest penalty for which all weights are 0. 0 means no
+        penalty.
     pair_weight : float, default=1.0
-        The coefficient of the pairs. 0 switches them off.
+        Coefficient of the pairs. 0 ignores them.
     graph_weight : float, default=1.0
-        The coefficient of the graph. 0 switches it off.
+        Coefficient of the graph. 0 ignores it.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     fit_intercept : bool, default=False
-        Whether the regression has an intercept, without a penalty. False is the published method.
+        Whether to add an intercept without a penalty. False is the published method.
     tol : float, default=1e-4
-        The violation of the conditions for the optimum at which to stop.
+        Stop when `violation_` is at most this value.
     max_iter : int, default=20000
-        How many steps to take at most on each working set of features.
+        Largest number of steps on each working set of features.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads of the neighbour search. Default: as many as BLAS may use.
+        Number of threads of the neighbour search; -1 uses all CPU cores. Default: as many as BLAS
+        may use.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features, n_classes)
         The weights W.
     theta_ : float
-        1, or if the problem would not be convex then, 0.999 of the largest value with which it
-        is.
+        1 or, if the problem would then not be convex, 0.999 times the largest value for which it
+        is convex.
     penalty_ : float
-        The penalty l1 itself.
+        The penalty l1.
     violation_ : float
-        The certificate: how far the weights are from the conditions of the optimum. 0 is the
-        optimum, 1 is no better than zero weights. A warning says if it exceeds `tol`.
+        Relative violation of the optimality conditions: 0 at the optimum, 1 for weights no better
+        than 0. A value above `tol` causes a warning.
     n_iter_ : int
-        How many steps were taken.
+        Number of steps taken.
 
     See Also
     --------
-    SimilarityConstraintScore : Subsets without a regression.
+    SimilarityConstraintScore : Selects subsets without a regression.
 
     Notes
     -----
-    Most weights are 0, and the paper does not say how to rank these features. Here they follow by
-    the norm of their row of the gradient of all but the penalty, at the optimum, the largest
-    first: the first of them is the one that would get a weight next if the penalty fell. Equal
-    ones follow by their index. `scores_` holds the norms of the weights, so all of these have the
-    score 0.
+    Most weights are 0, and the paper does not define how to rank these features. Here, they are
+    ordered by the norm of their row in the gradient of the objective without the penalty, at the
+    optimum, largest first: the first of them would be the next to get a weight if the penalty
+    decreased. Ties go by index. `scores_` contains the norms of the weights, so all these features
+    have the score 0.
 
     Examples
     --------
@@ -133,17 +135,18 @@ class SCGS(PairSelector):
         near = nearest_edges(X, self.n_neighbors, self.n_jobs).reweigh(1.0)
         dense = np.array(X.dense(), dtype=np.float64, order="C")
         if self.fit_intercept:
-            # With the labelled samples around 0 the best intercept is the mean of Y, whatever W is;
-            # the other terms see differences of samples only.
+            # If the labelled samples are centred, the best intercept is the mean of Y for every W.
+            # The other terms depend only on differences between samples.
             dense -= dense[~known.unlabelled].mean(axis=0)
         options = (self.sparsity, self.pair_weight, self.graph_weight, self.tol, self.max_iter)
-        # One BLAS thread, since the order of its sums depends on how many it has.
+        # One BLAS thread, because the number of threads changes the order of its sums.
         with one_blas_thread():
             found = scgs(dense, known, near, *options)
         if found.violation > self.tol:
             warn_user(
-                f"SCGS stopped after {found.n_iter} steps with violation {found.violation:.2g}, "
-                f"above tol={self.tol:g}.",
+                f"SCGS stopped after {many(found.n_iter, 'step')} before it converged: the "
+                f"optimality conditions are violated by {found.violation:.2g}, more than "
+                f"tol={self.tol:g}.",
                 ConvergenceWarning,
                 hint="Raise max_iter, tol or sparsity, lower pair_weight, or standardise the "
                 "features.",
@@ -157,13 +160,13 @@ class SCGS(PairSelector):
             "n_iter_": found.n_iter,
         }
         ranking = self._by_score(X, np.linalg.norm(found.weights, axis=1), constant, fitted)
-        # Copies of a feature have the same slope up to rounding, which must not order them.
+        # Duplicate features have the same slope up to rounding, which must not order them.
         slopes = with_equal_twins(X, found.slopes)
         return replace(ranking, order=_idle_by_slope(ranking, slopes))
 
 
 def _idle_by_slope(ranking: Ranking, slopes: FloatArray) -> IntArray:
-    """Order the features of weight 0 by their slope, the steepest first; ties by index."""
+    """Order the features with weight 0 by their slope, steepest first; ties go by index."""
     order = ranking.order.copy()
     places = np.flatnonzero(ranking.scores[order] == 0)
     idle = order[places]

@@ -1,4 +1,4 @@
-"""The parent of all selectors: check the input, call a score, keep the ranking."""
+"""Base class of all selectors: check the input, compute scores, store the ranking."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import field, replace
@@ -17,7 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._bibliography import with_attributes, with_references
 from linkselect._callbacks import CallbackSupportMixin, parts_reported, tracked, with_callbacks
-from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, warn_user
+from linkselect._messages import ConstantFeaturesWarning, GuidedValueError, many, warn_user
 from linkselect._samples import Parts, Samples, as_parts
 from linkselect._samples.checks import (
     Given,
@@ -46,7 +46,7 @@ from linkselect.selectors._method import Need, Sees, classes_for_moments
 from linkselect.selectors._parameters import N_JOBS, NUMBER_OF_FEATURES, with_parameters
 from linkselect.selectors._reasons import reasons_of
 
-# Takes samples and `n_jobs`. Worker processes load it, so it is a function and no selector.
+# Called with samples and `n_jobs`. A function, not a selector, because worker processes load it.
 ColumnScore = Callable[..., FloatArray]
 Step = TypeVar("Step")
 Track = Callable[[Iterable[Step]], Iterator[Step]]
@@ -54,79 +54,79 @@ Track = Callable[[Iterable[Step]], Iterator[Step]]
 
 @with_parameters
 class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
-    """Rank features by a score and keep the best.
+    """Base class of selectors that rank features by a score and keep the best.
 
-    A subclass declares its parameters as fields, see `with_parameters`. It computes one score per
+    A subclass declares its parameters as fields (see `with_parameters`). It computes one score per
     feature in `_score`, or returns a function that does so in `_column_score`; a method that
     searches overrides `_rank` instead. This class ignores y and pairs; `LabelSelector` and
-    `PairSelector` do not.
+    `PairSelector` use them.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score of each feature, in the published formula's own value and direction.
+        Score of each feature, with the value and direction of the published formula.
     ranking_ : ndarray of shape (n_features,)
-        The rank of each feature; 1 is best.
+        Rank of each feature; 1 is best.
     order_ : ndarray of shape (n_features,)
         Feature indices, best first.
     support_ : ndarray of shape (n_features,)
-        Whether each feature is selected.
+        Mask of the selected features.
     n_features_ : int
-        How many features are selected.
+        Number of selected features.
     n_features_in_ : int
-        How many features X had.
+        Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Their names, if X was a frame with text for column names.
+        Names of the features, if X was a data frame with strings as column names.
     """
 
-    # What the method is, declared once; `describe` hands it out. A property if it depends on
+    # Properties of the method, which `describe` returns. A property if the value depends on
     # parameters.
     sees: ClassVar[Sees] = "nothing"
-    """What the method looks at beside the features."""
+    """Kind of supervision that the method uses."""
     needs: ClassVar[tuple[Need, ...]] = ()
-    """What it cannot work without."""
+    """Supervision that the method requires."""
     greater_is_better: ClassVar[bool] = False
-    """Whether a larger value of `scores_` is better."""
+    """Whether larger values of `scores_` are better."""
     searches: ClassVar[bool] = False
-    """Whether it searches for a subset, instead of scoring single features."""
+    """Whether the method searches for a subset instead of scoring single features."""
     path_has_optimum: ClassVar[bool] = False
-    """Whether values of `path_` can be compared over different numbers of features."""
+    """Whether values of `path_` can be compared between different numbers of features."""
     own_number: ClassVar[str] = ""
-    """What "auto" keeps instead of half of the features, if it is not half."""
-    # Whether that number stands even if it is 1, or that of all features.
+    """What "auto" keeps, if it is not half of the features."""
+    # Whether that number is accepted even if it is 1 or the number of all features.
     _keeps_own_number: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
     """Keys of the bibliography."""
     wraps: ClassVar[bool] = False
-    """Whether it works around another selector."""
+    """Whether the method wraps another selector."""
     works_on: ClassVar[tuple[Kind, ...]] = ("memory", "sparse")
-    """Which samples it works on: dense or sparse in memory, on a device, stored in parts."""
+    """Kinds of samples supported: dense or sparse in memory, on a device, or stored in parts."""
     uses_weights: ClassVar[bool] = False
-    """Whether it uses weights of pairs; a method that takes pairs and does not refuses them."""
+    """Whether the method uses pair weights; other methods that use pairs reject weights."""
 
-    # In a Pipeline with metadata routing, pairs and ids arrive without being asked for.
+    # With metadata routing, a Pipeline passes pairs and ids without an explicit request.
     __metadata_request__fit: ClassVar = {"pairs": True, "sample_ids": True}
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_features_to_select": NUMBER_OF_FEATURES,
         "n_jobs": N_JOBS,
     }
-    # What a constant feature scores: NaN in a ratio, what the formula says in a difference.
+    # Whether a constant feature has no score (NaN): true for a ratio, not for a difference.
     _constant_is_undefined: ClassVar[bool] = True
     # Why a feature that varies may still have no score, and why the scores of all may be infinite.
     _undefined: ClassVar[str] = "the score is 0 / 0"
     _infinite: ClassVar[str] = "the denominator of the score is 0"
-    # What to do if it does not work on parts.
+    # What to do instead if X is stored in parts, and the method needs it in memory.
     _instead_of_parts: ClassVar[str] = (
-        f"{TAKE_ROWS} Or use a method that reads parts, such as ConstraintScore, FisherScore or "
-        "LaplacianScore; the guide to large data lists them."
+        f"{TAKE_ROWS} Or use a method that reads stored data part by part, such as "
+        "ConstraintScore, FisherScore or LaplacianScore; the guide to large data lists them."
     )
-    # Whether differences of a feature are squared, which tiny ones do not survive.
+    # Whether the method squares differences within a feature, so that tiny ones would underflow.
     _squares_differences: ClassVar[bool] = True
-    # What a search chooses before all others: no parameter, `FeatureRules` sets it on a clone.
+    # Features that a search selects first. Not a parameter: `FeatureRules` sets it on a clone.
     _first: ClassVar[tuple[int, ...]] = ()
-    # Seconds of one fit on a million numbers (200 x 5,000), rounded up, as measured once. A
-    # constant: with the time of this run instead, the same command could print something else.
+    # Seconds per fit on a million values (200 x 5,000), measured once and rounded up. A constant,
+    # so that the output of a command does not depend on the speed of the machine.
     _seconds: ClassVar[float] = 0.1
 
     n_features_to_select: int | float | Literal["auto"] = field(default="auto", kw_only=False)
@@ -142,25 +142,25 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _constant: BoolArray = field(init=False)
 
     def __init_subclass__(cls, **options: Any) -> None:
-        """Complete the docstring: inherited attributes and the papers are written down once."""
+        """Add the inherited attributes and the references to the docstring of a subclass."""
         super().__init_subclass__(**options)
         if cls.__doc__ and RankingSelector.__doc__ and not cls.__name__.startswith("_"):
             text = with_attributes(cls.__doc__, RankingSelector.__doc__)
             cls.__doc__ = with_references(text, cls.references)
 
     def _column_score(self, known: Supervision) -> ColumnScore | None:
-        """Return what scores every feature on its own, so that stored samples are read once."""
+        """Return a function that scores features independently; None if there is none."""
         return None
 
     def _rows_that_count(self, known: Supervision) -> IntArray | None:
-        """Return the only samples that `_column_score` looks at, sorted; None: all of them."""
+        """Return the sorted rows that `_column_score` uses; None means all rows."""
         return None
 
     def _score(self, X: Samples, known: Supervision) -> FloatArray:
         """Compute the score of every feature."""
         score = self._column_score(known)
         if score is None:
-            raise NotImplementedError(f"{type(self).__name__} has neither _score nor _rank.")
+            raise NotImplementedError(f"{type(self).__name__} defines neither _score nor _rank.")
         found = X.map_column_parts(score, self.n_jobs) if X.scores is None else X.scores
         return rankings.with_equal_ties(X.fetched(found))
 
@@ -172,13 +172,13 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : Samples
-            Checked samples.
+            The checked samples.
         known : Supervision
-            What is known about them, as `_know` returned it.
+            The supervision, as returned by `_know`.
         constant : ndarray of bool of shape (n_features,)
-            Which features have one value only.
+            Which features are constant.
         track : callable
-            Wraps the steps of a long loop, to report them.
+            Wraps the steps of a long loop to report progress.
         """
         return self._by_score(X, self._score(X, known), constant)
 
@@ -189,7 +189,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         constant: BoolArray,
         fitted: dict[str, Any] | None = None,
     ) -> rankings.Ranking:
-        """Order features by their scores; those without one rank last."""
+        """Order features by their scores; features without a score rank last."""
         scores = X.fetched(scores)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
@@ -203,22 +203,23 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return rankings.Ranking(settled, order, n_selected, fitted or {})
 
     def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
-        """Score the features without each pair in turn, must-links first; None: fit anew.
+        """Return the scores without each pair in turn, must-links first; None if not available.
 
-        A method overrides this if it can do so at once. NaN where it needs the pair.
+        Methods that can compute them without refits override this. A score is NaN if the method
+        cannot work without the pair.
         """
         return None
 
     def _seconds_per_million(self, n_pairs: int) -> float:
-        """Return about how many seconds a fit on a million numbers and some pairs takes."""
+        """Return the approximate seconds per fit on a million values with `n_pairs` pairs."""
         return self._seconds
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        """Return how many steps `_rank` tracks at most; 0 for a method without a long loop."""
+        """Return the largest number of steps that `_rank` tracks; 0 without a long loop."""
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return how many steps a search takes; the rest is ordered by what it adds to `_first`."""
+        """Return the number of search steps: at least one after `_first`, to order the rest."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks
@@ -235,16 +236,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples: NumPy, memory-mapped, SciPy sparse, pandas, polars or AnnData; many also
-            take torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some read
-            large memory maps, Zarr, Parquet, dask arrays and backed AnnData part by part.
+            The samples: NumPy, memory-mapped, SciPy sparse, pandas, polars or AnnData. Many methods
+            also accept torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some
+            read large memory maps, Zarr, Parquet, dask arrays and backed AnnData part by part.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
             Must-links and cannot-links, for methods that use them.
         sample_ids : iterable of hashable, optional
-            The id of each row, by which `pairs` name samples. Default: the index of a pandas
-            X, the one that pandas wrote into a Parquet file, or `obs_names`; else row numbers.
+            Id of each row, by which `pairs` refer to samples. Default: the index of a pandas X,
+            the index that pandas stored in a Parquet file, or `obs_names`; otherwise row numbers.
 
         Returns
         -------
@@ -267,7 +268,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
                 ranked = self._ranked if parts is None else self._ranked_by_parts
                 found, constant = ranked(X, known, task)
             self._warn(found.scores, constant)
-            self._restore(_fitted_attributes(self, "_in_"))  # nothing of an earlier fit stays
+            self._restore(_fitted_attributes(self, "_in_"))  # remove an earlier fit
             self.__dict__.update(found.attributes(X))
             self._constant = X.placed(constant)
             task.call_on_fit_task_end(estimator=self, X=X.values, y=y)
@@ -275,7 +276,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             self._restore(before)
             raise too_large(error) from error
         except BaseException as error:
-            # What fails or is interrupted leaves the object as it was, not half-fitted.
+            # A fit that fails or is interrupted leaves the object unchanged, not half-fitted.
             self._restore(before)
             if is_out_of_memory(error):
                 raise out_of_memory(error) from error
@@ -283,7 +284,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self
 
     def _ranked(self, X: Samples, known: Any, task: Any) -> tuple[rankings.Ranking, BoolArray]:
-        """Rank the features, and tell which are constant."""
+        """Rank the features, and return which of them are constant."""
         if self._squares_differences:
             check_spread(X, getattr(self, "feature_names_in_", None))
         constant = X.constant_columns()
@@ -292,9 +293,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _ranked_by_parts(
         self, X: Parts, known: Any, task: Any
     ) -> tuple[rankings.Ranking, BoolArray]:
-        """Read stored samples once, for what every score begins with, and rank the features."""
+        """Read stored samples once for the statistics that scores need, and rank the features."""
         with parts_reported(self, task):
-            # What is needed of a part is taken at once: it is not read a second time.
+            # Everything needed from a part is taken at once, so that it is not read again.
             score = self._column_score(known) if X.by_columns else None
             hold = None if X.by_columns else self._rows_that_count(known)
             classes = classes_for_moments(known, X.shape[0])
@@ -313,7 +314,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         wanted: Any = self.n_features_to_select
         if isinstance(wanted, int | np.integer) and wanted > n_features:
             raise GuidedValueError(
-                f"n_features_to_select={wanted}, but X has {n_features} features.",
+                f"n_features_to_select={wanted}, but X has {many(n_features, 'feature')}.",
                 f"Choose 1 to {n_features}, a fraction such as 0.5, or 'auto'.",
             )
 
@@ -321,9 +322,9 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return check_samples(self, X), y
 
     def _know(self, given: Given, n_samples: int) -> Any:
-        """Turn what `fit` was given into what `_rank` works from: a `Supervision`.
+        """Convert the labels and pairs passed to `fit` to a `Supervision` for `_rank`.
 
-        A wrapper hands on what was given, as it is.
+        A wrapper passes them on unchanged.
         """
         return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
@@ -332,22 +333,23 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         n_infinite = np.count_nonzero(np.isinf(scores))
         n_undefined = np.count_nonzero(np.isnan(scores) & ~constant)
         if n_constant:
-            rank = "rank last" if self._constant_is_undefined else "are ranked by the formula"
+            are, rank = ("is", "ranks") if n_constant == 1 else ("are", "rank")
+            last = self._constant_is_undefined
+            place = f"{rank} last" if last else f"{are} ranked by the formula"
             warn_user(
-                f"{n_constant} of {n_all} features are constant; they {rank}.",
+                f"{n_constant} of {n_all} features {are} constant and {place}.",
                 ConstantFeaturesWarning,
-                hint="Remove them with sklearn.feature_selection.VarianceThreshold().",
+                hint="sklearn.feature_selection.VarianceThreshold() removes constant features.",
             )
         if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(
-                f"The scores of all {n_infinite} features that vary are infinite, which tells "
-                f"none of them from another: {self._infinite}."
+                f"The scores of all {n_infinite} features that vary are infinite, so they cannot "
+                f"be ranked: {self._infinite}."
             )
         if n_undefined:
-            warn_user(
-                f"{n_undefined} of {n_all} features vary, but have no score and rank last: "
-                f"{self._undefined}."
-            )
+            one = n_undefined == 1
+            vary = "varies but has no score and ranks" if one else "vary but have no score and rank"
+            warn_user(f"{n_undefined} of {n_all} features {vary} last: {self._undefined}.")
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
@@ -370,7 +372,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any: ...
 
     def transform(self, X: Any) -> Any:
-        """Reduce X to the selected features; of stored samples without reading them.
+        """Reduce X to the selected features; stored samples are not read.
 
         Parameters
         ----------
@@ -380,7 +382,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         X_selected : array-like of shape (n_samples, n_features_)
-            A dask array of a dask array; a `Stored` of other stored samples.
+            For a dask array, a dask array; for other stored samples, a `Stored` object.
         """
         check_is_fitted(self)
         if (parts := as_parts(X)) is None:
@@ -390,8 +392,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         if container != "default":
             raise GuidedValueError(
                 f"set_output(transform={container!r}) would read all of {parts.stored.label} into "
-                "a frame.",
-                "Write set_output(transform='default'), or convert what transform returns.",
+                "a data frame.",
+                "Use set_output(transform='default'), or convert the result of transform.",
                 "X",
             )
         check_columns(self, parts.shape[1], parts.stored.names, parts.stored.label)
@@ -403,18 +405,18 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return super()._transform(X)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Put columns of zeros where features were left out; see scikit-learn's `SelectorMixin`."""
+        """Insert columns of zeros where features were removed, as scikit-learn does."""
         refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
         filled = with_zeros(X, self.get_support()) if get_config()["array_api_dispatch"] else None
         return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return feature, score, rank, selected and its reason as a data frame, best first.
+        """Return feature, score, rank, selected and reason as a data frame, best first.
 
         Parameters
         ----------
         library : {"pandas", "polars"}, default="pandas"
-            Which library makes the frame; it must be installed.
+            Library of the data frame. It must be installed.
         """
         check_is_fitted(self)
         found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
@@ -423,7 +425,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return rankings.ranking_frame(found, names, library, more)
 
     def _html_repr(self) -> str:
-        """Return scikit-learn's diagram, and below it the ranking once there is one."""
+        """Return scikit-learn's diagram and, after a fit, the ranking below it."""
         diagram: str = super()._html_repr()
         if not hasattr(self, "order_"):
             return diagram

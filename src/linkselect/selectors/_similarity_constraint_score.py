@@ -22,89 +22,89 @@ from linkselect.selectors._ranking import Ranking, count_features
 from linkselect.selectors._selector import Track
 from linkselect.selectors._supervised_selectors import PairSelector
 
-# Pairs over which sigma is matched, and must-links over which it is checked.
+# Number of pairs used to match sigma, and of must-links used to check it.
 PAIRS_FOR_SIGMA = 1_000_000
 
 
 MUST_LINKS_TO_CHECK = 256
 
 
-# Sigma is too narrow where half of the must-links have a kernel value below this in as
-# large a share of the features.
+# Sigma is too small if, in at least this fraction of the features, half of the must-links have
+# kernel values below VANISHED.
 VANISHED = 1e-3
 
 
 SHARE_OF_VANISHED = 0.1
 
 
-# Above this the matrices of all pairs are announced.
+# Above this size, a warning announces the matrices of all pairs.
 MANY_BYTES = 2 << 30
 
 
 @with_parameters
 class SimilarityConstraintScore(PairSelector):
-    """Select the features whose kernel comes closest to the target similarity.
+    """Select the features whose Gaussian kernel best matches a target similarity of samples.
 
-    With `w(F)` the Gaussian kernel on the features of a subset F and `T` the target similarity, 1
-    for two samples that should be alike and 0 for two that should not, the score of F is the sum
-    of `(w_ij(F) - T_ij)^2` over ordered pairs; smaller is better. Forward selection adds, step by
-    step, the feature that makes the score least. Adding a feature shrinks kernel values: that
-    helps across groups and harms inside, so the score has a minimum, and its place is the
-    method's own number of features.
+    With `w(F)` the Gaussian kernel on a subset F of the features and `T` the target similarity, 1
+    for two samples that should be alike and 0 for two that should differ, the score of F is the sum
+    of `(w_ij(F) - T_ij)^2` over ordered pairs; smaller is better. At each step, forward selection
+    adds the feature that gives the smallest score. Every feature decreases kernel values, which
+    helps between groups and harms within groups. The score therefore has a minimum, and its
+    position is the method's own number of features.
 
-    `mode="supervised"` (eps^S) sums over must-links and cannot-links. From labels these are all
-    pairs of labelled samples, from bare pairs exactly the given ones, each times its weight.
-    `mode="semi-supervised"` (eps^SS) sums over all pairs of samples, and pairs must have no
-    weights: every sample takes the group of its nearest
-    prototype, by the distance in all features, ties to the lower row number. From labels the
-    labelled samples are the prototypes and the classes their groups. From bare pairs the
-    samples in pairs are the prototypes; the groups are what chains of must-links join, and a
-    sample that is only in cannot-links is a group of one. Two groups count as different even
-    if no cannot-link says so.
+    `mode="supervised"` (eps^S) sums over must-links and cannot-links. From labels, these are all
+    pairs of labelled samples; from pairs, exactly the given pairs, each multiplied by its weight.
+    `mode="semi-supervised"` (eps^SS) sums over all pairs of samples and does not support weights.
+    Every sample takes the group of its nearest prototype, by the distance in all features; ties go
+    to the lower row number. From labels, the labelled samples are the prototypes, and classes are
+    the groups. From pairs, the samples in pairs are the prototypes. Chains of must-links form the
+    groups, and a sample that is only in cannot-links is a group of its own. Two groups count as
+    different even without a cannot-link between them.
 
-    The default sigma suits features scaled to [0, 1]. Over all pairs memory and time are quadratic
-    in the number of samples: pass `max_pairs` for more than some 5,000. A sparse X becomes dense
-    for the samples that take part.
+    The default `sigma` suits features scaled to [0, 1]. Not for all pairs of very many samples:
+    memory and time are quadratic in their number, so pass `max_pairs` for more than about 5,000.
+    The samples used of a sparse X are converted to a dense array.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or as many as give the least score
-        on the path. With "auto" the search ends as soon as no lower score is possible.
+        Number (int) or fraction (float) of features to keep. "auto" keeps as many as give the
+        smallest score on the path; the search ends as soon as no smaller score is possible.
     mode : {"supervised", "semi-supervised"}, default="supervised"
-        Whether samples without a label or pair are left out, or follow their nearest prototype.
+        Whether samples without a label or pair are ignored, or join their nearest prototype.
     sigma : float, "auto" or "target", default=1.0
-        The width in the kernel `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples. "target": the width for which the kernel on all
-        features comes closest to the target, must-links and cannot-links counting alike.
+        Width of the kernel `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to the median
+        squared distance between samples. "target" chooses the width for which the kernel on all
+        features best matches the target, with equal weight for must-links and cannot-links.
     max_pairs : int, optional
-        If there are more pairs, draw that many, half of them must-links and half cannot-links
-        (or all of a kind that has fewer). Scores are then estimates over all pairs.
+        Largest number of pairs. If there are more, this many are drawn, half of them must-links and
+        half cannot-links (or all of a kind with fewer), and scores are estimates over all pairs.
+        Default: all pairs.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links join the two ends of a cannot-link: "raise" an error, or drop
-        that cannot-link with ("warn") or without ("drop") a warning.
+        What to do if must-links connect the two samples of a cannot-link: raise an error, or
+        drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The score of each feature alone.
+        Score of each feature alone.
     order_ : ndarray of shape (n_features,)
-        The features in the order of their choice, then the rest by their score at the last step.
+        Features in the order of selection, then the others by their score at the last step.
     path_ : ndarray of shape (n_steps,)
-        The score after each chosen feature.
+        Score after each selected feature.
     standard_error_ : ndarray of shape (n_steps,)
-        The standard error of each value of `path_`; 0 if no pairs were left out.
+        Standard error of each value of `path_`; 0 if all pairs were used.
     sigma_ : float
-        The width.
+        Width of the kernel.
 
     See Also
     --------
     ConstraintScore : A fast score of single features.
-    NearestNeighborSFS : A forward selection by accuracy.
+    NearestNeighborSFS : Forward selection by accuracy.
 
     Examples
     --------
@@ -127,8 +127,8 @@ class SimilarityConstraintScore(PairSelector):
     _constant_is_undefined = False
 
     _instead_of_parts = (
-        "Take the rows in pairs and a sample of the others into memory by "
-        "linkselect.open_stored(X).take(rows), and pass max_pairs= if these are still many."
+        "Read the rows in pairs and a random sample of the others into memory with "
+        "linkselect.open_stored(X).take(rows), and pass max_pairs= if there are still many rows."
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -146,13 +146,13 @@ class SimilarityConstraintScore(PairSelector):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """What the mode cannot work without."""
-        # In the semi-supervised mode every sample takes a group, so two groups are enough.
+        """Supervision that the mode requires."""
+        # In the semi-supervised mode every sample joins a group, so two groups are enough.
         return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
 
     @property
     def uses_weights(self) -> bool:  # type: ignore[override]
-        """Whether it uses weights of pairs: if it sums over these."""
+        """Whether pair weights are used: only in the supervised mode."""
         return self.mode == "supervised"
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
@@ -162,7 +162,7 @@ class SimilarityConstraintScore(PairSelector):
 
     def _seconds_per_million(self, n_pairs: int) -> float:
         if n_pairs and self.mode == "supervised":
-            # It searches over the pairs, not over all pairs of samples.
+            # The search runs over the given pairs, not over all pairs of samples.
             return min(self._seconds, PairSelector._seconds * (1 + n_pairs / 100))
         return self._seconds
 
@@ -197,7 +197,7 @@ class SimilarityConstraintScore(PairSelector):
         return Ranking(found.scores, found.order, n_selected, fitted)
 
     def _target(self, X: Samples, known: Supervision) -> IntArray | targets.PairTarget:
-        """Return the groups if all their pairs count, else the pairs that do."""
+        """Return the groups if all their pairs are used, otherwise the pairs that are."""
         generator = generator_of(self.random_state)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
             own = known.all_weights if known.has_weights else None
@@ -214,7 +214,7 @@ class SimilarityConstraintScore(PairSelector):
         n_bytes = memory_needed(n_samples)
         if n_bytes > MANY_BYTES:
             warn_user(
-                f"All pairs of {n_samples} samples take about {n_bytes / 2**30:.0f} GB of memory.",
+                f"All pairs of {n_samples} samples need about {n_bytes / 2**30:.0f} GB of memory.",
                 hint="Pass max_pairs=1_000_000 to draw that many pairs instead.",
                 settings={"max_pairs": "1000000"},
             )
@@ -232,7 +232,7 @@ class SimilarityConstraintScore(PairSelector):
         return float(self.sigma)
 
     def _check_width(self, X: Samples, target: targets.PairTarget) -> None:
-        """Warn if the kernel of many a feature alone cannot tell alike from unlike."""
+        """Warn if sigma is too small for the kernels of many single features."""
         if target.n_must == 0:
             return
         some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
@@ -245,10 +245,10 @@ class SimilarityConstraintScore(PairSelector):
         names = getattr(self, "feature_names_in_", None)
         feature = f"feature {worst}" if names is None else repr(names[worst])
         warn_user(
-            f"sigma={self.sigma:g} is too narrow for {n_vanished} of {len(apart)} features: in "
-            f"each of them half of the must-links are more than {limit:.2g} apart (in "
-            f"{feature} more than {apart[worst]:.3g}), so that the kernel is below {VANISHED:g} "
-            "where samples should be alike.",
+            f"sigma={self.sigma:g} is too small for {n_vanished} of {len(apart)} features: there, "
+            f"half of the must-links join values more than {limit:.2g} apart (in {feature}, more "
+            f"than {apart[worst]:.3g}), so the kernel is below {VANISHED:g} for samples that "
+            "should be alike.",
             hint="Scale the features to [0, 1] with MinMaxScaler, or "
             'pass sigma="auto" or sigma="target".',
             settings={"X": "minmax", "sigma": "auto"},

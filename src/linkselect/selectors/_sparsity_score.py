@@ -1,4 +1,4 @@
-"""The Sparsity Score: features that the other samples reconstruct well."""
+"""The Sparsity Score: how well samples are reconstructed from the other samples."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -24,59 +24,63 @@ from linkselect.selectors._selector import RankingSelector, Track
 
 @with_parameters
 class SparsityScore(RankingSelector):
-    """Rank features by how well the other samples reconstruct them.
+    """Rank features by how well each sample's value is reconstructed from the other samples.
 
-    Row i of the weights S reconstructs sample i from the others: its entries sum to 1, the i-th is
-    0, and few of the others are not 0. The score of a feature f is
+    Row i of the weights S reconstructs sample i from the other samples: its entries sum to 1, entry
+    i is 0, and few entries are not 0. The score of a feature f is
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
-    Not for features of different units: standardise them first. Not for many thousands of samples
-    either: each is an optimisation problem of its own. Features that are reconstructed exactly
-    all score 0, and with `form="compensated"` that may be most of them if samples outnumber
-    features; scale features to [0, 1] then, or choose another form or graph.
+    Not for features in different units: standardise them first. Not for many thousands of samples:
+    each sample is a separate optimisation problem. All features that are reconstructed exactly have
+    the score 0. With `form="compensated"`, these may be most features if samples outnumber
+    features; in this case, scale the features to [0, 1] or choose another form or graph.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     graph : {"l1", "l2", "lle"}, default="l1"
-        What makes the weights of a sample small: the sum of their absolute values, the sum of
-        their squares, or that they are 0 outside the `n_neighbors` nearest samples.
+        How the weights of a sample are kept small. "l1" minimises the sum of their absolute values,
+        "l2" the sum of their squares, and "lle" sets them to 0 outside the `n_neighbors` nearest
+        samples.
     form : {"compensated", "tolerance"}, default="compensated"
-        For `graph="l1"`: whether the errors of a reconstructed sample are added to the norm of its
-        weights (eq. 8 of the paper, always possible), or are at most `tolerance` (eq. 7).
+        For `graph="l1"`: "compensated" adds the reconstruction errors of a sample to the norm of
+        its weights (eq. 8 of the paper), which is always possible. "tolerance" allows errors of at
+        most `tolerance` (eq. 7).
     tolerance : float, default=1e-3
-        The largest Euclidean error of a reconstructed sample for `form="tolerance"`. It is usually
-        too small if features outnumber samples; then the error names the smallest possible one.
+        Largest Euclidean reconstruction error of a sample for `form="tolerance"`. The default is
+        usually too small if features outnumber samples; the error message then states the smallest
+        possible value.
     n_neighbors : int, default=5
-        The number of neighbours for `graph="lle"`.
+        Number of neighbours for `graph="lle"`.
     regularization : float, default=1e-3
-        How strongly the graphs "l2" and "lle" keep weights small.
+        Strength of the penalty on large weights for the graphs "l2" and "lle".
     max_iter : int or "auto", default="auto"
-        The largest number of simplex steps for one sample of `graph="l1"`, or of steps of SciPy's
-        `nnls` for `form="tolerance"`. For n samples of d features "auto" is
-        `5 min(n, d + 1) sqrt(n + d)`, and at least 10,000. Samples that are not certain to be
-        solved by then are counted in a `ConvergenceWarning`.
+        Largest number of simplex steps per sample for `graph="l1"`, or of steps of SciPy's `nnls`
+        for `form="tolerance"`. For n samples with d features, "auto" is
+        `5 min(n, d + 1) sqrt(n + d)`, but at least 10,000. A `ConvergenceWarning` reports how many
+        samples may not be solved by then.
     solver : {"auto", "exact", "first_order"}, default="auto"
-        For `graph="l1"` with `form="compensated"`: "exact" solves sample by sample; "first_order"
-        solves many samples at once, each until it is certain to be within 1 % of its optimum,
-        which ranks features alike and takes a tenth of the time or less. "auto" takes the latter
-        for more than 150 samples of more than 150 features, and solves exactly what it leaves open.
+        For `graph="l1"` with `form="compensated"`: "exact" solves one sample after the other.
+        "first_order" solves many samples at once, each until it is certain to be within 1 % of its
+        optimum; the ranking is nearly the same, in a tenth of the time or less. "auto" uses
+        "first_order" for more than 150 samples with more than 150 features, and solves the
+        remaining samples exactly.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     reconstruction_weights_ : csr_array of shape (n_samples, n_samples)
-        The weights S. Optima need not be unique.
+        The weights S. The optimum need not be unique.
     n_iter_ : int
-        The largest number of steps that a sample took; for `form="tolerance"` the largest number of
-        least squares problems.
+        Largest number of steps for a sample; for `form="tolerance"`, the largest number of
+        least-squares problems.
 
     See Also
     --------
-    LaplacianScore : A graph of neighbours instead of reconstructions.
-    linkselect.graphs.reconstruction_weights : The weights alone.
+    LaplacianScore : Uses a graph of neighbours instead of reconstructions.
+    linkselect.graphs.reconstruction_weights : Computes only the weights.
 
     Examples
     --------
@@ -98,7 +102,7 @@ class SparsityScore(RankingSelector):
         **RankingSelector._parameter_constraints,
         "graph": [StrOptions({"l1", "l2", "lle"})],
         "form": [StrOptions({"compensated", "tolerance"})],
-        # Checked when the problem is known, so that the error can name a way out.
+        # Checked once the problem is known, so that the error can state a possible value.
         "tolerance": [Real],
         "regularization": [Real],
         "n_neighbors": NEIGHBORS,
@@ -118,9 +122,9 @@ class SparsityScore(RankingSelector):
         # Eq. 5 of the paper, which `reconstruction_weights` offers.
         if str(self.form) == "equality":
             raise GuidedValueError(
-                "form='equality' reconstructs every sample exactly, so that all scores are 0 and "
-                "no feature is better than another.",
-                "Choose form='compensated' or 'tolerance'; the weights alone are "
+                "form='equality' reconstructs every sample exactly, so all scores are 0 and "
+                "features cannot be ranked.",
+                "Choose form='compensated' or 'tolerance'. For the weights alone, use "
                 "linkselect.graphs.reconstruction_weights(X, form='equality').",
                 "form",
             )
@@ -135,7 +139,7 @@ class SparsityScore(RankingSelector):
         found = self._reconstruct(X, track)
         fitted = {
             "reconstruction_weights_": found.weights,
-            "n_iter_": max(int(found.n_iter.max()), 1),  # scikit-learn demands one
+            "n_iter_": max(int(found.n_iter.max()), 1),  # scikit-learn requires at least 1
         }
         values = scores.sparsity(X, found.weights, self.n_jobs)
         found.warn_unsolved()
@@ -147,8 +151,8 @@ class SparsityScore(RankingSelector):
         values = values[~np.isnan(values)]
         if len(values) > 1 and not values.any():
             warn_user(
-                f"All {len(values)} features that vary are reconstructed exactly and score 0, so "
-                "their order is that of the columns.",
+                f"All {len(values)} features that vary are reconstructed exactly and have the "
+                "score 0, so they are ranked in column order.",
                 hint="Scale the features to [0, 1] or less, or choose form='tolerance', "
                 "graph='l2' or graph='lle'.",
                 settings={"X": "minmax", "form": "tolerance", "graph": "lle"},

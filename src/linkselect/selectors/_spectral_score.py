@@ -1,4 +1,4 @@
-"""SPEC: features compared with the spectrum of a graph."""
+"""SPEC: features compared with the spectrum of a neighbour graph."""
 
 from typing import Any, ClassVar, Literal
 
@@ -15,56 +15,56 @@ from linkselect.selectors._parameters import with_parameters
 
 @with_parameters
 class SpectralScore(NeighborGraphSelector):
-    """Rank features by the spectrum of the neighbour graph (SPEC).
+    """Rank features by how smooth they are on the spectrum of a neighbour graph (SPEC).
 
-    With Ln the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs and
-    `h = D^(1/2) f` scaled to norm 1, the score of a feature f is for
+    Let Ln be the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs, D the diagonal
+    matrix of its degrees, and `h = D^(1/2) f` scaled to norm 1. The score of a feature f is for
 
     - style 1: `h' Ln h`; smaller is better,
     - style 2: `h' Ln h / (1 - (h'xi_1)^2)`, equal to the Laplacian Score; smaller is better,
     - style 3: the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
 
-    Styles 1 and 3 depend on the offset of a feature: style 1 favours features that are far
-    from 0 compared with their spread. Prefer style 2 unless features have a natural zero.
+    Not for features without a natural zero, except style 2: styles 1 and 3 depend on the offset of
+    a feature, and style 1 favours features whose mean is far from 0 compared with their spread.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     style : {1, 2, 3}, default=2
-        Which of the three scores.
+        Which of the three scores to compute.
     sigma : float or "auto", default="auto"
-        The width in the weight `exp(-distance^2 / (2 sigma^2))`. "auto": `2 sigma^2` is the
-        median squared distance between samples.
+        Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
+        the median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
-        Whether near neighbours weigh more than far ones, or all weigh 1.
+        Weights of edges between neighbours: decreasing with distance (see `sigma`), or all 1.
     radius : float, optional
-        If given, samples are neighbours if they are at most this far apart, and
-        `n_neighbors` is not used.
+        If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored.
     n_neighbors : int, default=5
-        Two samples are neighbours if either is among the `n_neighbors` nearest samples of the
-        other.
+        Number of nearest neighbours. Two samples are neighbours if either is among the
+        `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Find the neighbours of that many samples only, drawn at random, and estimate the scores
-        from them. Default: all samples; 20,000, with a warning, if X is outside memory.
+        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        estimates. Default: all samples or, if X is stored outside memory, 20,000 with a warning.
     neighbors_transformer : transformer, optional
-        Proposes neighbours, of which the nearest are taken: any of scikit-learn's kind, such as
-        `KNeighborsTransformer` or pynndescent's. It should propose twice `n_neighbors`.
+        Proposes candidates, of which the nearest become neighbours. Any transformer with the
+        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
+        pynndescent. It should propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Controls the random draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        The standard error of each score as an estimate of that of the whole graph; only if
-        samples were drawn. It covers the draw, not how the samples themselves were collected.
-        NaN, with a warning, if too few of the drawn samples carry the variance of the feature.
+        Standard error of each score as an estimate of the score on the whole graph; set only if
+        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
+        with a warning, if too few of the drawn samples account for the variance of the feature.
 
     See Also
     --------
-    LaplacianScore : Style 2 by its usual name.
+    LaplacianScore : Style 2 under its usual name.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class SpectralScore(NeighborGraphSelector):
 
     @property
     def greater_is_better(self) -> bool:  # type: ignore[override]
-        """Whether a larger value of `scores_` is better; depends on the instance: in style 3."""
+        """Whether larger values of `scores_` are better: only in style 3."""
         return self.style == 3
 
     def _score_graph(self, X: Samples, near: Edges, known: Supervision, sigma: float) -> FloatArray:

@@ -1,4 +1,4 @@
-"""How alike selections are over several runs."""
+"""Measures of the stability of selections over several runs."""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -9,16 +9,17 @@ from linkselect._bibliography import cites
 
 @cites("kuncheva2007")
 def kuncheva_index(selected: BoolArray) -> float:
-    """Compute the mean consistency of all pairs of selections of one size (Kuncheva 2007).
+    """Compute the mean consistency over all pairs of selections of one size (Kuncheva 2007).
 
-    For two subsets of k out of d features with r in common it is `(r d - k^2) / (k (d - k))`: 1 for
-    equal subsets, about 0 for chance. NaN if it is undefined: fewer than two runs, subsets of
-    different sizes, or all or none of the features.
+    For two subsets of k out of d features with r features in common, the consistency is
+    `(r d - k^2) / (k (d - k))`: 1 for equal subsets, about 0 for random subsets. NaN if it is
+    undefined: fewer than two runs, subsets of different sizes, or subsets with all features or
+    none.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        What each run selected.
+        Features selected in each run.
 
     Examples
     --------
@@ -40,16 +41,17 @@ def kuncheva_index(selected: BoolArray) -> float:
 
 @cites("nogueira2018")
 def nogueira_index(selected: BoolArray) -> float:
-    """Compare the variance of a selection with that of chance (Nogueira, Sechidis & Brown 2018).
+    """Compare the variance of selections with chance (Nogueira, Sechidis & Brown 2018).
 
-    `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of a feature's
-    selection and k the mean number of features chosen. With equal sizes it is Kuncheva's index.
-    NaN if it is undefined: fewer than two runs, or always all or none of the features.
+    The index is `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of the
+    selection of feature f, k the mean number of selected features, and d the number of all
+    features. For subsets of one size, it equals Kuncheva's index. NaN if it is undefined: fewer
+    than two runs, or always all features or none.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        What each run selected.
+        Features selected in each run.
 
     Examples
     --------
@@ -69,8 +71,8 @@ def nogueira_index(selected: BoolArray) -> float:
 def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
     """Return the Monte Carlo standard errors of selection frequencies.
 
-    Two selections and two rejections are added (Agresti & Coull): a feature that no draw selects
-    could still be selected by the next one.
+    Two selections and two rejections are added (Agresti & Coull), because a feature that no draw
+    selected could still be selected in the next one.
 
     Examples
     --------
@@ -83,18 +85,18 @@ def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
 
 @cites("meinshausen2010", "shah2013")
 def error_bound(selected: BoolArray, threshold: float) -> float:
-    """Bound how many features of low selection probability are selected at least so often.
+    """Bound the expected number of selected features with a low selection probability.
 
-    `q^2 / ((2 threshold - 1) d)` for q of d features selected in a draw on average: the expected
-    number of features with a selection probability below q / d that reach the threshold. NaN if
-    the threshold is not above one half.
+    If q of d features are selected in a draw on average, the bound is `q^2 / ((2 threshold - 1) d)`.
+    It holds for the expected number of features with a selection probability below q / d whose
+    frequency reaches the threshold. NaN if the threshold is not above one half.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        What each of an even number of complementary halves selected.
+        Features selected in each of an even number of complementary halves.
     threshold : float
-        The share of draws that select a feature which is kept.
+        Smallest selection frequency of a kept feature.
 
     Examples
     --------

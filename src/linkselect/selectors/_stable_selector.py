@@ -1,4 +1,4 @@
-"""How often a selector chooses each feature on resamples of the data."""
+"""Rank features by their selection frequency on resamples of the data."""
 
 from typing import Any, ClassVar, Literal
 
@@ -24,49 +24,50 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class StableSelector(Wrapper):
-    """Rank features by how often a selector chooses them on resamples of the data.
+    """Rank features by how often a selector selects them on resamples of the data.
 
-    The selector is fitted on all samples and on `n_resamples` draws of them without replacement;
-    the score of a feature is the share of draws in which it was selected; larger is better, ties
-    go by the mean rank. `kuncheva_` and `nogueira_` say how alike the choices were: 1 for always
-    the same, about 0 for chance.
+    The selector is fitted on all samples and on `n_resamples` draws without replacement. The score
+    of a feature is its selection frequency, the fraction of draws in which it is selected; larger
+    is better. Ties go by the mean rank. `kuncheva_` and `nogueira_` measure the agreement of the
+    selections: 1 if they are always the same, about 0 if they agree as by chance.
 
-    Halves come in complementary pairs: the second draw holds what the first one left, and so on.
-    Samples that must-links or a group join stay together, and each class is divided evenly, with at
-    least two samples in a draw. A pair counts in a draw that holds both of its ends: half of the
-    must-links, and about a quarter of the cannot-links. Draws that hold too little to be ranked are
-    left out.
+    Halves are drawn in complementary pairs: every second draw contains the samples left out by the
+    draw before. Samples joined by must-links or by a group stay together. Each class is divided
+    evenly, with at least two samples in a draw. A draw uses the pairs with both ends among its
+    samples: half of the must-links, and about a quarter of the cannot-links. Draws that cannot be
+    ranked are left out.
 
-    Samples that are alike for another reason than their features, such as those of one patient,
-    need `fit(..., groups=patient)`: otherwise most patients are in both halves, and features that
-    know patients look stable.
+    If samples depend on each other, for example because they come from the same patient, pass
+    `fit(..., groups=patient)`. Otherwise, most patients are in both halves, and features that
+    identify patients appear stable.
 
-    `error_bound_` is the published bound on the number of wrongly selected features, q^2 / ((2 t -
-    1) d), for q features selected in a draw on average, d in all, and the least frequency t of a
-    selected one. It bounds the expected number of selected features whose selection probability in
-    a draw is below q / d (Shah and Samworth). These are the false ones only if the false ones are
-    exchangeable and are selected less often than others (Meinshausen and Buehlmann).
+    `error_bound_` is the published bound `q^2 / ((2 t - 1) d)` on the number of falsely selected
+    features, for q features selected in a draw on average, d features in all, and a smallest
+    frequency t of a selected feature. It bounds the expected number of selected features whose
+    selection probability in a draw is below q / d (Shah and Samworth). These are the false
+    selections only if irrelevant features are exchangeable and are selected less often than
+    others (Meinshausen and Buehlmann).
 
-    Not a measure of how good a choice is: a selector that always picks the first columns is
-    perfectly stable.
+    Not a measure of quality: a selector that always selects the first columns is perfectly stable.
 
     Parameters
     ----------
     estimator : selector
-        The selector to refit; it stays as it is.
+        The selector to refit. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or all that are selected in at least
-        the share `threshold` of the draws, the best one if there is none.
+        Number (int) or fraction (float) of features to keep. "auto" keeps all features with a
+        selection frequency of at least `threshold` or, if there are none, the best one.
     n_resamples : int, default=50
-        How many draws.
+        Number of draws.
     max_samples : float, default=0.5
-        The share of samples in a draw. The bound holds for halves.
+        Fraction of the samples in a draw. The error bound holds for halves.
     threshold : float, default=0.6
-        For "auto": how often a feature is selected that is kept.
+        Smallest selection frequency of the features that "auto" keeps.
     random_state : int, RandomState instance or None, default=None
-        Determines the draws, and every `random_state` of the estimator.
+        Controls the draws and every `random_state` of the estimator. Pass an int for reproducible
+        results.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
@@ -75,21 +76,22 @@ class StableSelector(Wrapper):
     selection_frequencies_ : ndarray of shape (n_features,)
         The same as `scores_`.
     frequency_errors_ : ndarray of shape (n_features,)
-        Their Monte Carlo standard errors.
+        Monte Carlo standard errors of the selection frequencies.
     n_resamples_ : int
-        How many draws could be ranked.
+        Number of draws that could be ranked.
     error_bound_ : float
-        At most so many of the selected features are expected to have a selection probability
-        below q / d; NaN if one of them was selected in no more than half of the draws.
+        Bound on the expected number of selected features with a selection probability below q / d;
+        NaN if a selected feature has a frequency of at most one half.
     kuncheva_ : float
-        The mean consistency of two draws; NaN if they selected different numbers of features,
-        or all.
+        Mean consistency of two draws; NaN if draws selected different numbers of features, or all
+        features.
     nogueira_ : float
-        One minus the variance of the selection over that of chance; also for different numbers.
+        One minus the variance of the selection relative to chance; also defined for different
+        numbers of features.
 
     See Also
     --------
-    EnsembleCLS : An average of scores over bags.
+    EnsembleCLS : Averages a score over random subsamples.
 
     Examples
     --------
@@ -104,7 +106,7 @@ class StableSelector(Wrapper):
 
     greater_is_better = True
     _uses_groups = True
-    own_number = "the features that are selected in enough resamples"
+    own_number = "all features that are selected in enough resamples"
     references = ("meinshausen2010", "shah2013", "kuncheva2007", "nogueira2018")
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -141,7 +143,7 @@ class StableSelector(Wrapper):
     def _rank(self, X: Samples, known: Given, constant: BoolArray, track: Track[Any]) -> Ranking:
         rng = check_random_state(self.random_state)
         groups = known.groups
-        # All samples first: what is wrong with the input is said once, and in the usual words.
+        # All samples first, so that invalid input raises the usual error, and only once.
         whole = seeded(self.estimator, rng).fit(X.values, **arguments_of(known, self.estimator))
         draws = draw_resamples(
             self.estimator, known, X.shape[0], self.n_resamples, rng, self.max_samples, groups
@@ -149,7 +151,7 @@ class StableSelector(Wrapper):
         if groups is not None and all(len(draw.rows) == X.shape[0] for draw in draws):
             raise GuidedValueError(
                 "No resample leaves a group out: there are too few groups, or too few in a class.",
-                "Pass groups= with two groups or more in each class, or none.",
+                "Pass groups= with at least two groups in each class, or leave it out.",
                 "groups",
             )
         selected, mean_rank, errors = fit_resamples(draws, X, track, self.n_jobs)

@@ -1,4 +1,4 @@
-"""The parents of selectors that work from labels or from pairs."""
+"""Base classes of the selectors that use labels or pairs."""
 
 from typing import Any, ClassVar
 
@@ -8,7 +8,7 @@ from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, column_or_1d
 
-from linkselect._messages import GuidedValueError
+from linkselect._messages import GuidedValueError, many
 from linkselect._samples import Samples
 from linkselect._samples.checks import Given, check_samples
 from linkselect._supervision import (
@@ -25,7 +25,7 @@ from linkselect.selectors._selector import RankingSelector
 
 
 class LabelSelector(RankingSelector):
-    """A selector that needs a label for every sample; pairs are ignored."""
+    """Base class of selectors that need a label for every sample and ignore pairs."""
 
     sees: ClassVar[Sees] = "labels"
     needs: ClassVar[tuple[Need, ...]] = ("labels",)
@@ -35,7 +35,7 @@ class LabelSelector(RankingSelector):
         given, y = y, column_or_1d(y, warn=True)
         check_all_labelled(type(self).__name__, label_array(given, minus_one=False).ravel())
         assert_all_finite(y, input_name="y")
-        encode_labels(y, minus_one=False)  # explains labels that have no common order
+        encode_labels(y, minus_one=False)  # explains labels of types that cannot be sorted
         check_classification_targets(y)
         check_length(len(y), *X.shape)
         return X, y
@@ -45,7 +45,7 @@ class LabelSelector(RankingSelector):
         if y is None:
             raise GuidedValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None.",
-                f"Write {name}().fit(X, y), or use a method that works from pairs, such as "
+                f"Write {name}().fit(X, y), or use a method for pairs, such as "
                 "ConstraintScore().fit(X, pairs=pairs).",
             )
         return check_samples(self, X)
@@ -57,10 +57,10 @@ class LabelSelector(RankingSelector):
 
     def _check_classes(self, labels: NDArray[Any]) -> None:
         if len(labels) < 2:
-            found = f"the one class {labels[0]!s}" if len(labels) else "no label"
+            found = f"only the class {labels[0]!s}" if len(labels) else "no labels"
             raise GuidedValueError(
                 f"y has {found}, but {type(self).__name__} compares classes and needs at least 2.",
-                "For data without classes use VarianceScore or LaplacianScore.",
+                "For data without classes, use VarianceScore or LaplacianScore.",
             )
 
     def __sklearn_tags__(self) -> Tags:
@@ -71,11 +71,10 @@ class LabelSelector(RankingSelector):
 
 @with_parameters
 class PairSelector(RankingSelector):
-    """A selector that works from pairs, or from labels, of which -1 means unlabelled.
+    """Base class of selectors that use pairs, or labels in which -1 means unlabelled.
 
-    When `pairs` is given, y is ignored: a Pipeline hands y to every step, and a union would
-    silently turn pairs into full supervision. To use both, pass
-    `pairs | Pairs.from_labels(y)`.
+    If `pairs` is given, y is ignored: a Pipeline passes y to every step, and a union would silently
+    turn pairs into full supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
     """
 
     sees: ClassVar[Sees] = "pairs"
@@ -101,15 +100,15 @@ class PairSelector(RankingSelector):
         name = type(self).__name__
         lacking = " and ".join(missing)
         if missing == ["two groups"]:
-            lacking += ", by a cannot-link, by must-links that do not meet, or by labels"
+            lacking += ", from a cannot-link, from unconnected must-links, or from labels"
         if nothing_given:
             found = "neither pairs nor y was passed"
         else:
             n_known = int(np.count_nonzero(~known.unlabelled))
-            which = f"the {n_known} samples with a pair or label here"
+            which = f"the {many(n_known, 'sample')} with a pair or label"
             found = f"there is none among {which}" if n_known else "there is none"
             if missing == ["two groups"] and n_known:
-                found = f"{which} are one group"
+                found = f"there is only one group among {which}"
         raise GuidedValueError(
             f"{name} needs {lacking}, but {found}.",
             known.hint or HOW_TO_SUPERVISE.format(name=name),

@@ -1,4 +1,4 @@
-"""The subset-level Fisher score."""
+"""The trace ratio: the Fisher Score of a whole subset."""
 
 from typing import Any
 
@@ -15,35 +15,35 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 
 class TraceRatio(LabelSelector):
-    """Select the subset with the largest scatter of class means over scatter inside classes.
+    """Select the subset with the largest ratio of between-class to within-class scatter.
 
-    The subset-level Fisher score: with b and w the scatter between and within
-    classes of each feature, the ratio of a subset is `sum b / sum w`; larger is better. For every
-    size the subset with the largest ratio is found, not an approximation of it. Features are
-    ordered by `b - ratio_ * w` at the optimum of the chosen size, so the selected ones are that
-    subset. Labels of -1 are a class like any other here.
+    This is the Fisher Score of a subset: with b and w the scatter between and within classes of
+    each feature, the ratio of a subset is `sum b / sum w`; larger is better. For every size, the
+    subset with the largest ratio is found exactly. Features are ordered by `b - ratio_ * w` at the
+    optimum of the chosen size, so the selected features are that subset. The label -1 is an
+    ordinary class here.
 
-    Unlike the Fisher Score, it depends on the scale of features: those with much scatter count
-    more. Constant features take no part and rank last.
+    Not for features in different units: unlike the Fisher Score, the ratio depends on the scale of
+    features, and those with large scatter count more. Constant features are left out and rank last.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        The ratio of each feature alone.
+        Ratio of each feature alone.
     order_ : ndarray of shape (n_features,)
-        The features by their difference at the optimum.
+        Features by the difference `b - ratio_ * w` at the optimum.
     ratio_ : float
-        The ratio of the selected subset.
+        Ratio of the selected subset.
     path_ : ndarray of shape (n_sizes,)
-        The largest ratio of a subset of 1, 2, ... features, up to the number of selected ones;
-        up to all with "auto".
+        Largest ratio of a subset of 1, 2, ... features, up to the number of selected features; with
+        "auto", up to all features.
 
     See Also
     --------
@@ -65,7 +65,7 @@ class TraceRatio(LabelSelector):
     searches = True
     works_on = ("memory", "sparse", "device")
     references = ("nie2008",)
-    _infinite = "no class has two samples that differ in them"
+    _infinite = "no class has two samples with different values"
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
         if self.n_features_to_select == "auto":
@@ -78,7 +78,7 @@ class TraceRatio(LabelSelector):
     ) -> Ranking:
         between, within = between_and_within(X, known.classes, self.n_jobs)
         scores = np.where(constant, np.nan, ratio(between, within))
-        # What has no scatter at all would cost a subset nothing and stand before real features.
+        # Features without any scatter would not change the ratio and could rank before others.
         varying, rest = np.flatnonzero(~np.isnan(scores)), np.flatnonzero(np.isnan(scores))
         between, within = between[varying], within[varying]
         n_selected = count_features(self.n_features_to_select, X.shape[1])
@@ -86,7 +86,7 @@ class TraceRatio(LabelSelector):
         if not len(varying):
             fitted = {"ratio_": np.nan, "path_": np.full(n_sizes, np.nan)}
             return Ranking(scores, rest, n_selected, fitted)
-        # What comes first and has no scatter takes a place, and counts nothing.
+        # A feature in `_first` without scatter takes a place, but does not change the ratio.
         place = np.full(X.shape[1], -1)
         place[varying] = np.arange(len(varying))
         first = [int(place[feature]) for feature in self._first if place[feature] >= 0]

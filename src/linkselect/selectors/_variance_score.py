@@ -10,19 +10,19 @@ class VarianceScore(RankingSelector):
 
     The score of a feature f is `mean((f - mean(f))^2)`; larger is better.
 
-    Not for features of different units: the one with the largest numbers wins.
+    Not for features in different units: the feature with the largest values wins.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to keep: a number, a fraction, or half of them.
+        Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
 
     See Also
     --------
-    LaplacianScore : Compare the change between neighbours with the variance.
-    FisherMarkov : Add the variance of class means.
+    LaplacianScore : Compares the variation between neighbours with the variance.
+    FisherMarkov : Adds the variance of class means.
 
     Examples
     --------

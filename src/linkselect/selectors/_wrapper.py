@@ -1,4 +1,4 @@
-"""What selectors around other selectors share."""
+"""Base classes of the selectors that wrap other selectors."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
@@ -19,14 +19,14 @@ from linkselect.selectors._selector import RankingSelector
 
 
 class TakesGroups(RankingSelector):
-    """A selector that may work around others, to which it hands groups of samples."""
+    """Base class of selectors that pass groups of samples on to the selectors inside them."""
 
-    # No parameter: `fit` sets it for as long as it runs.
+    # Not a parameter: set only while `fit` runs.
     _groups: ArrayLike | None = None
 
     @property
     def _uses_groups(self) -> bool:
-        """Whether some selector inside resamples or splits rows."""
+        """Whether a selector inside resamples or splits rows."""
         raise NotImplementedError
 
     def fit(
@@ -43,11 +43,11 @@ class TakesGroups(RankingSelector):
         Parameters
         ----------
         X, y, pairs, sample_ids
-            As in every selector, such as `LinkSelector.fit`.
+            As in all selectors; see `LinkSelector.fit`.
         groups : array-like of shape (n_samples,), optional
-            The group of each row, such as a patient with several samples: resamples never split a
-            group. An error if no selector inside resamples. With metadata routing they arrive
-            without being asked for.
+            Group of each row, such as the patient that a sample is from. Resamples never split a
+            group. Raises an error if no selector inside resamples rows. With metadata routing,
+            groups are passed without an explicit request.
 
         Returns
         -------
@@ -56,7 +56,7 @@ class TakesGroups(RankingSelector):
         if groups is not None and not self._uses_groups:
             raise GuidedTypeError(
                 f"{type(self).__name__} was given groups, but no selector in it resamples rows.",
-                "Leave groups= out, or put a StableSelector inside.",
+                "Leave groups= out, or use a StableSelector inside.",
                 "groups",
             )
         self._groups = groups
@@ -66,25 +66,25 @@ class TakesGroups(RankingSelector):
             del self._groups
 
     def get_metadata_routing(self) -> Any:
-        """Request groups if some selector inside uses them, unless the user has decided."""
+        """Request groups if a selector inside uses them, unless the user has set the request."""
         request = super().get_metadata_routing()
         if request.fit.requests.get("groups") is None:
             request.fit.add_request(param="groups", alias=self._uses_groups)
         return request
 
     def _with_groups(self, given: Given, n_samples: int) -> Given:
-        """Add the groups that `fit` was given, by number."""
+        """Add the groups passed to `fit`, as numbers."""
         if self._groups is None:
             return given
         return replace(given, groups=row_codes(self._groups, n_samples, "groups"))
 
 
 class Wrapper(TakesGroups):
-    """A selector that fits another one, of this library or any with `get_support`."""
+    """Base class of selectors that fit another selector, of this or another library."""
 
     wraps = True
     _constant_is_undefined = False
-    # Whether tiny differences are a problem is for the wrapped selector to say.
+    # The wrapped selector checks itself whether features vary too little to be squared.
     _squares_differences = False
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -96,12 +96,12 @@ class Wrapper(TakesGroups):
 
     @property
     def sees(self) -> Sees:  # type: ignore[override]
-        """What the wrapped selector looks at beside the features."""
+        """Kind of supervision that the wrapped selector uses."""
         return describe(self.estimator).sees
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """What the wrapped selector cannot work without."""
+        """Supervision that the wrapped selector requires."""
         return describe(self.estimator).needs
 
     @property
@@ -112,7 +112,7 @@ class Wrapper(TakesGroups):
         return read_once(self._with_groups(given, n_samples), n_samples, self.sees)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        """Say nothing: the wrapped selector has warned about its input already."""
+        """Do nothing: the wrapped selector has already warned about its input."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -123,7 +123,7 @@ class Wrapper(TakesGroups):
 
 
 def read_once(given: Given, n_samples: int, sees: Sees = "pairs") -> Given:
-    """Read the ids, so that several selectors can; what is odd about them is said once."""
+    """Read ids and pairs once for several selectors, so that each problem is reported once."""
     if given.sample_ids is None:
         return given
     ids = tuple(given.sample_ids)
@@ -134,7 +134,7 @@ def read_once(given: Given, n_samples: int, sees: Sees = "pairs") -> Given:
 
 
 def arguments_of(given: Given, selector: Any) -> dict[str, Any]:
-    """Return what the `fit` of a selector is given beside X: pairs and groups if it uses them."""
+    """Return the other arguments of a selector's `fit`: y, and pairs and groups if used."""
     found = {"y": given.y}
     if given.groups is not None and uses_groups(selector):
         found["groups"] = given.groups

@@ -1,4 +1,4 @@
-"""Text tables: blocks of lines, quotes that begin late, very many columns."""
+"""Text tables: blocks of lines, quotes far down the file, very many columns."""
 
 import csv
 import subprocess
@@ -53,15 +53,15 @@ def test_a_quote_below_many_lines(tmp_path):
     np.testing.assert_array_equal(table.X[-3:], [[299_999, 299_999 / 3], [7, 8], [9, 10]])
     assert table.classes == ["a", "b, c\nd"]
     path.write_text("\n".join([*lines, "9,10"]) + "\n")
-    with pytest.raises(InputError, match="line 300004: 2 values"):
+    with pytest.raises(InputError, match="line 300004 has 2 values"):
         read_table(path, Reading(label="note"))
     path.write_bytes("\n".join([*lines, "9,10,ä"]).encode("latin-1"))
-    with pytest.raises(InputError, match="line 300004: the byte 0xe4"):
+    with pytest.raises(InputError, match="line 300004: byte 0xe4"):
         read_table(path, Reading(label="note"))
 
 
 def test_text_that_begins_late(tmp_path):
-    """What was a number in the first block is text after all."""
+    """A column that is numeric in the first block may be text further down."""
     lines = ["x,y,z", *(["1,2,3"] * 800_000), *(["1,a,3"] * 800_001)]
     path = tmp_path / "t.csv"
     path.write_text("\n".join(lines))
@@ -73,12 +73,12 @@ def test_text_that_begins_late(tmp_path):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b,y\n1,2,u\n\n1,2\n", "line 4: 2 values"),
-        ("a,b,y\n1,2,u\n1,2\n1,2,u,3\n", "line 3: 2 values"),
-        ('a,b,y\n1,"2",u\n\n1,2\n', "line 4: 2 values"),
+        ("a,b,y\n1,2,u\n\n1,2\n", "line 4 has 2 values"),
+        ("a,b,y\n1,2,u\n1,2\n1,2,u,3\n", "line 3 has 2 values"),
+        ('a,b,y\n1,"2",u\n\n1,2\n', "line 4 has 2 values"),
         ("a,b,y\n\n\n", "3 columns, but no rows"),
         ("a,b,y\n1,2,u\n\n1,two,v\n3,4,u\n", "line 4: column 'b' has the value 'two'"),
-        ("a,b,y\n1,2,u\n1,\xff,v\n", "line 3: the byte 0xff"),
+        ("a,b,y\n1,2,u\n1,\xff,v\n", "line 3: byte 0xff"),
         (f'a,b,y\n1,2,u\n1,"{"2" * 200_000}",u\n1,2,u\n', "line 3: field larger"),
     ],
 )
@@ -99,7 +99,7 @@ def test_a_separator_that_is_not_ascii(tmp_path):
 def test_a_line_that_does_not_fit(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n1,2\n3," + b"0" * (6 << 20) + b"\n")
-    with pytest.raises(InputError, match="too large"):
+    with pytest.raises(InputError, match="does not fit"):
         read_table(path, Reading(max_memory="20MB"))
 
 
@@ -109,15 +109,15 @@ from pathlib import Path
 from linkselect.cli._tables import Reading, read_table
 found = read_table(Path(sys.argv[1]), Reading(label="y", max_memory="150MB"))
 assert found.X.shape == (4, 200_000)
-# Not ru_maxrss, which begins with what the process that started this one holds.
+# Not ru_maxrss, which starts at the memory of the parent process.
 status = Path("/proc/self/status").read_text().split("VmHWM:")[1]
 print(int(status.split()[0]) >> 10)
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="memory is counted otherwise")
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_many_columns_take_little_memory(tmp_path):
-    # With a column of Arrow for each it was more than two gigabytes, and an abort under the limit.
+    # With one Arrow column each, it would take over 2 GB, and abort under the limit.
     n = 200_000
     rows = [[*(f"x{i}" for i in range(n)), "y"], *([*["1.5"] * n, one] for one in "abab")]
     path = written(tmp_path / "t.csv", rows)

@@ -1,4 +1,4 @@
-"""MATLAB files: the arrays that SciPy's reader finds, and an error where it would crash."""
+"""MATLAB files: the same arrays as SciPy reads, and errors for files that crash it."""
 
 import struct
 import warnings
@@ -30,9 +30,9 @@ def test_arrays_that_scipy_wrote(tmp_path, kind, options):
     assert table.classes == ["1", "2"]
 
 
-@pytest.mark.skipif(not FROM_MATLAB.is_dir(), reason="this SciPy came without its test files")
+@pytest.mark.skipif(not FROM_MATLAB.is_dir(), reason="SciPy was installed without its test files")
 def test_files_that_matlab_wrote():
-    """Both orders of bytes, versions 4.2 to 7.4."""
+    """Both byte orders, versions 4.2 to 7.4."""
     n_compared = 0
     for path in sorted(FROM_MATLAB.glob("test[dms]*[tex]_*.mat")):
         with warnings.catch_warnings():
@@ -69,7 +69,7 @@ def test_a_type_that_crashes_scipy(tmp_path):
 
 
 def sparse_file(rows, starts, values, shape=(4, 3)):
-    """Write a MATLAB file whose sparse matrix says what it should not."""
+    """Return a MATLAB file with a sparse matrix, whose indices may be invalid."""
 
     def element(kind, array):
         data = np.asarray(array).tobytes()
@@ -88,7 +88,7 @@ def sparse_file(rows, starts, values, shape=(4, 3)):
         (([0, -(2**31)], [0, 1, 2, 2], [1, 2]), "not a readable"),
         (([0, 1], [0, 1, 2**30, 2], [1, 2]), "not a readable"),
         (([0, 1], [0, 1, 2, 900], [1, 2]), "not a readable"),
-        (([0], [0, 1], [1], (2**31 - 1, 1)), "too large"),
+        (([0], [0, 1], [1], (2**31 - 1, 1)), "does not fit"),
     ],
 )
 def test_a_sparse_matrix_that_does_not_fit_itself(tmp_path, parts, words):
@@ -126,7 +126,7 @@ def test_an_array_that_unpacks_to_too_much(tmp_path):
     path = tmp_path / "t.mat"
     scipy.io.savemat(path, {"X": np.zeros((1 << 20, 40))}, do_compression=True)
     assert path.stat().st_size < 1 << 20
-    with pytest.raises(InputError, match="too large"):
+    with pytest.raises(InputError, match="does not fit"):
         read_table(path, Reading(max_memory="20MB"))
 
 
@@ -142,10 +142,10 @@ def test_what_is_no_matrix_is_refused(tmp_path):
     with pytest.raises(InputError, match="within a cell"):
         read_table(path)
     scipy.io.savemat(path, {"X": {"a": 1}, "Z": np.eye(3)})
-    with pytest.raises(InputError, match="X is a struct, but features are a matrix"):
+    with pytest.raises(InputError, match="X is a struct, but features must be a matrix"):
         read_table(path, Reading(array="X"))
     scipy.io.savemat(path, {})
-    with pytest.raises(InputError, match=r"^t\.mat holds no arrays"):
+    with pytest.raises(InputError, match=r"^t\.mat contains no arrays"):
         read_table(path)
 
 
@@ -155,5 +155,5 @@ def test_a_reader_that_does_not_end_is_ended(tmp_path, monkeypatch):
     assert resource.RLIMIT_CPU is not None
     path = tmp_path / "t.mat"
     scipy.io.savemat(path, {"X": np.eye(3)})
-    with pytest.raises(InputError, match=r"its reader ended with -"):
+    with pytest.raises(InputError, match=r"its reader stopped with exit code -"):
         read_table(path)

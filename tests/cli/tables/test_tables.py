@@ -45,7 +45,7 @@ CSV = "width,height,kind\n1,2.5,a\n3,-4,b\n5,6,a\n7,8.5,b\n"
 
 
 def table_of(kind, folder):
-    """Write the same table in each format; return the file and how to read it."""
+    """Write the same table in one of the formats; return the file and the options to read it."""
     path = folder / f"table{kind}"
     by_name = {"label": "kind"}
     if kind == ".csv":
@@ -101,7 +101,7 @@ def test_every_format_gives_the_same_table(kind, tmp_path):
 @pytest.mark.parametrize("kind", [*KINDS, ".svmlight"])
 def test_every_format_is_refused_if_it_does_not_fit(kind, tmp_path):
     path, how = table_of(kind, tmp_path)
-    refused(path, "too large", "--max-memory", **how, max_memory="40")
+    refused(path, "does not fit", "--max-memory", **how, max_memory="40")
 
 
 @pytest.mark.parametrize("kind", [*KINDS, ".svmlight"])
@@ -156,8 +156,8 @@ def test_a_decimal_comma_is_recognized(tmp_path):
     path = write(tmp_path / "t.csv", "x;y\n1,5;2\n2,5;3\n")
     table = read_table(path)
     np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
-    assert table.notes == ("commas are read as decimal signs, such as in '1,5'.",)
-    # Three digits may be thousands, and a point elsewhere speaks against it.
+    assert table.notes == ("Read commas as decimal signs, as in '1,5'.",)
+    # Three digits may be thousands, and a decimal point elsewhere contradicts a decimal comma.
     refused(write(path, "x;y\n1,500;2\n2,500;3\n"), "line 2", "'1,500'", "--decimal")
     refused(write(path, "x;y\n1,5;2.5\n2,5;3\n"), "line 2", "'x'", "'1,5'", "--decimal")
 
@@ -166,8 +166,8 @@ def test_a_decimal_comma_inside_quotes_is_recognized(tmp_path):
     path = write(tmp_path / "t.csv", 'x,"y",z\n"1,5","2,75",a\n"-2,5",3,b\n"",4,a\n')
     table = read_table(path, Reading(label="z"))
     np.testing.assert_array_equal(table.X, [[1.5, 2.75], [-2.5, 3], [np.nan, 4]])
-    assert table.notes == ("commas inside quotes are read as decimal signs, such as in '-2,5'.",)
-    # As above; what is between quotes may also be a list.
+    assert table.notes == ("Read commas inside quotes as decimal signs, as in '-2,5'.",)
+    # As above; a quoted value may also be a list.
     refused(write(path, 'x,y\n"1,500",2\n"2,500",3\n'), "line 2", "'1,500'")
     refused(write(path, 'x,y\n"1,5",2.5\n"2,5",3\n'), "line 2", "'x'", "'1,5'")
     refused(write(path, 'x,y\n"1,5,2",2\n1,3\n2,3\n'), "line 2", "'1,5,2'")
@@ -184,7 +184,7 @@ def test_empty_rows_at_the_end_are_left_out(tmp_path):
     path = write(tmp_path / "t.csv", "x,y,kind\n1,2,a\n,,\n3,4,a\n,,\n,,\n")
     table = read_table(path, Reading(label="kind"))
     assert (len(table.X), table.labels.tolist()) == (3, ["a", None, "a"])
-    assert table.notes == ("left out 2 rows without any value at the end.",)
+    assert table.notes == ("Left out 2 empty rows at the end.",)
 
 
 def test_quoted_names_and_values(tmp_path):
@@ -211,7 +211,7 @@ def test_latin_1(tmp_path):
     assert read_table(path, Reading(label="y", encoding="latin-1")).classes == ["b", "ä"]
     late = write(tmp_path / "u.csv", "x,y\n1,ä\n2,ä\n3,b\n", "latin-1")
     refused(late, "--encoding latin-1", label="y")
-    refused(late, "not known", error=UsageError, encoding="klingon")
+    refused(late, "not a known", error=UsageError, encoding="klingon")
 
 
 def test_a_wide_table(tmp_path):
@@ -236,7 +236,7 @@ def test_many_blocks(tmp_path):
         ("\n\n", ["empty"]),
         ("x,y\n", ["2 columns", "no rows"]),
         ("x,y\n1,2\n1,2,3\n", ["line 3", "3 values", "2 columns"]),
-        ("x,y\n1,2\n1\n", ["line 3", "1 values"]),
+        ("x,y\n1,2\n1\n", ["line 3", "1 value"]),
         ("x,y\n1,2\n3,tall\n", ["line 3", "'y'", "'tall'", "--drop"]),
         ("x,y\n1,2\n3,1_000\n", ["line 3", "'1_000'"]),
         (",x\n0,1\n0,2\n", ["column 1 has no name", "--drop ''"]),
@@ -265,7 +265,11 @@ def test_wrong_columns_are_answered_with_the_nearest(tmp_path):
 
 def test_labels_that_are_no_classes(tmp_path):
     refused(write(tmp_path / "t.csv", "x,y\n1,\n2,\n"), "is empty", label="y")
-    refused(write(tmp_path / "u.csv", "x,y\n1,2.5\n2,3.5\n3,1\n"), "not a class", label="y")
+    refused(
+        write(tmp_path / "u.csv", "x,y\n1,2.5\n2,3.5\n3,1\n"),
+        "like an id or a measurement",
+        label="y",
+    )
 
 
 def test_ids_that_name_no_row_or_two(tmp_path):
@@ -282,11 +286,11 @@ def test_what_a_container_keeps_of_files_is_available(tmp_path, monkeypatch):
     assert limits.available_memory() == 5_800_000
     (tmp_path / "memory.max").write_text("max\n")
     (tmp_path / "meminfo").write_text("MemFree: 1 kB\nMemAvailable: 3 kB\n")
-    assert limits.available_memory() == 3072, "the machine's"
+    assert limits.available_memory() == 3072, "the memory of the machine"
 
 
 def memory_held():
-    """Return the bytes that this process holds, whatever others do; 0 if the system is silent."""
+    """Return the resident memory of this process in bytes; 0 if unknown."""
     try:
         lines = Path("/proc/self/status").read_text().splitlines()
     except OSError:
@@ -298,9 +302,9 @@ def test_a_large_text_is_refused_before_it_is_read(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"x,y\n" + b"1,2\n" * 300_000)
     with path.open("r+b") as file:
-        file.truncate(1 << 30)  # a hole: the file has no such content on the disk
+        file.truncate(1 << 30)  # a sparse file, which takes no space on disk
     before = memory_held()
-    refused(path, "too large", "rows x 2 columns", "1.0 GB", max_memory="1GB")
+    refused(path, "does not fit", "rows x 2 columns", "1.0 GB", max_memory="1GB")
     assert memory_held() < before + (1 << 28)
 
 
@@ -311,7 +315,7 @@ def test_a_gzip_bomb_is_stopped(tmp_path):
         for _ in range(32):
             file.write(b"1,2\n" * (1 << 18))
     assert path.stat().st_size < 1 << 18
-    refused(path, "too large", max_memory="20MB")
+    refused(path, "does not fit", max_memory="20MB")
 
 
 def test_a_gzip_bomb_of_one_line_is_stopped(tmp_path):
@@ -341,17 +345,17 @@ def test_columns_of_other_types(kind, tmp_path):
     np.testing.assert_array_equal(table(pa.nulls(3)).X[:, 1], [np.nan] * 3)
     day = datetime.date(2024, 2, 29)
     for column, kind in [
-        (["a", "b", "c"], "a different text in each row"),
+        (["a", "b", "c"], "different text in each row"),
         ([None, "b", "b"], "text"),
         (pa.array(["a", "b", "a"]).dictionary_encode(), "text"),
         ([day, None, day], "dates"),
-        ([True, None, False], "yes and no"),
+        ([True, None, False], "yes/no"),
         ([[1], [2], [3]], "lists or bytes"),
         ([b"\0", b"1", b"2"], "lists or bytes"),
     ]:
         found = table(column)
         assert (found.names, found.left_out) == (("x",), ("odd",))
-        assert f"left out 1 column that holds no numbers: 'odd' ({kind})." in found.notes[0]
+        assert f"Left out 1 non-numeric column: 'odd' ({kind})." in found.notes[0]
     with pytest.raises(InputError, match=r"row 2: column 'odd' has the value 'n.d.'"):
         table(["1", "n.d.", "3"])
     assert table(["a", "b", "c"], drop=("odd",)).names == ("x",)
@@ -382,11 +386,11 @@ def test_a_parquet_bomb_that_lies_is_stopped_while_it_is_read(tmp_path, monkeypa
     zeros = pa.array(np.zeros(5_000_000))
     pyarrow.parquet.write_table(pa.table({"x": zeros, "y": zeros}), path)
     monkeypatch.setattr("linkselect.cli._tables.columnar.check_declared", lambda *_: None)
-    refused(path, "too large", max_memory="20MB")
+    refused(path, "does not fit", max_memory="20MB")
 
 
 def zigzag(value, n_bytes=0):
-    """Write a number as the metadata of Parquet do, in at least so many bytes."""
+    """Encode a number as in the metadata of Parquet, in at least `n_bytes` bytes."""
     value, coded = value << 1, []
     while value or len(coded) < max(n_bytes, 1):
         coded.append(value & 0x7F | 0x80)
@@ -411,8 +415,8 @@ def test_a_parquet_bomb_with_false_metadata(tmp_path):
         return content[:foot] + content[foot:].replace(old, zigzag(10, len(old)))
 
     path.write_bytes(content := falsify(size))
-    refused(path, "too large", max_memory="20MB")
-    # Where the number of rows is a lie as well, no more rows than that are read.
+    refused(path, "does not fit", max_memory="20MB")
+    # If the declared number of rows is false as well, only that many rows are read.
     path.write_bytes(falsify(n_rows))
     assert len(read_table(path, Reading(max_memory="20MB")).X) == 10
 
@@ -422,7 +426,7 @@ def test_a_feather_bomb_is_stopped(tmp_path):
     frame = pa.table({"x": np.zeros(5_000_000)})
     pyarrow.feather.write_feather(frame, str(path), compression="zstd", chunksize=100_000)
     assert path.stat().st_size < 200_000
-    refused(path, "too large", max_memory="20MB")
+    refused(path, "does not fit", max_memory="20MB")
 
 
 def test_an_excel_bomb_is_stopped(tmp_path):
@@ -435,21 +439,21 @@ def test_an_excel_bomb_is_stopped(tmp_path):
     with zipfile.ZipFile(path, "w") as archive:
         for name, content in parts.items():
             archive.writestr(name, content)
-    refused(path, "too large", max_memory="1GB")
+    refused(path, "does not fit", max_memory="1GB")
 
 
 def test_the_system_refuses_memory_beyond_the_budget():
     pytest.importorskip("resource")
     with pytest.raises(MemoryError), limited_memory(1 << 20):
         np.ones(1 << 26)
-    assert np.empty(1 << 26).nbytes == 1 << 29  # and gives it again afterwards
+    assert np.empty(1 << 26).nbytes == 1 << 29  # the limit is lifted afterwards
 
 
 # -- arrays ----------------------------------------------------------------------------------
 
 
 class Payload:
-    """Leaves a mark if it is ever unpickled."""
+    """An object that creates a folder if it is ever unpickled."""
 
     def __init__(self, path):
         self.path = path
@@ -463,8 +467,8 @@ def test_a_pickle_in_an_array_is_never_run(tmp_path):
     objects = np.array([[Payload(mark), 1]], dtype=object)
     np.save(tmp_path / "t.npy", objects, allow_pickle=True)
     np.savez(tmp_path / "t.npz", X=objects, y=objects)
-    refused(tmp_path / "t.npy", "pickle", "foreign code")
-    refused(tmp_path / "t.npz", "pickle", "foreign code")
+    refused(tmp_path / "t.npy", "pickle", "arbitrary code")
+    refused(tmp_path / "t.npz", "pickle", "arbitrary code")
     for name in ("bare.npy", "bare.npz", "bare.csv", "bare.parquet", "bare.mat", "bare.feather"):
         (tmp_path / name).write_bytes(pickle.dumps(Payload(mark)))
         refused(tmp_path / name, name)
@@ -475,7 +479,7 @@ def test_array_that_promises_more_than_it_has(tmp_path):
     path = tmp_path / "t.npy"
     np.save(path, np.zeros((2, 2)))
     path.write_bytes(path.read_bytes().replace(b"(2, 2)", b"(9, 9)"))
-    refused(path, "cut off", "648 bytes")
+    refused(path, "truncated", "648 bytes")
     path.write_bytes(path.read_bytes().replace(b"(9, 9), ", b"(99999999999999999999, 9),"))
     refused(path)
 
@@ -484,7 +488,7 @@ def test_a_zip_bomb_is_stopped(tmp_path):
     path = tmp_path / "t.npz"
     np.savez_compressed(path, X=np.zeros((1 << 20, 8)))
     assert path.stat().st_size < 1 << 17
-    refused(path, "too large", max_memory="20MB")
+    refused(path, "does not fit", max_memory="20MB")
 
 
 def test_a_zip_bomb_that_lies_about_its_size(tmp_path):
@@ -559,7 +563,7 @@ def test_matlab_files(tmp_path):
 
 def test_svmlight_with_a_huge_feature_number(tmp_path):
     path = write(tmp_path / "t.svmlight", "1 1:1\n0 2000000000:1\n")
-    refused(path, "too large", max_memory="100MB")
+    refused(path, "does not fit", max_memory="100MB")
     refused(write(tmp_path / "u.svmlight", "hello\n"), "SVMlight")
     refused(write(tmp_path / "v.svmlight", "1 1:1\n0 1:2\n"), "--label y", label="kind")
 
@@ -586,7 +590,7 @@ def test_names_that_lie(tmp_path):
     refused(tmp_path / "t.csv.gz", "gzip")
     with zipfile.ZipFile(tmp_path / "u.npz", "w") as archive:
         archive.writestr("readme.txt", "hello")
-    refused(tmp_path / "u.npz", "holds no arrays")
+    refused(tmp_path / "u.npz", "contains no arrays")
 
 
 def test_what_is_no_table(tmp_path):
@@ -612,7 +616,7 @@ def test_sizes_that_are_none(text):
         parse_size(text)
 
 
-# -- what only looks odd, and what is ------------------------------------------------------------
+# -- unusual but valid files, and invalid ones ---------------------------------------------------
 
 
 def test_blank_lines_before_the_header(tmp_path):
@@ -635,10 +639,10 @@ def test_a_header_that_cannot_be_split(tmp_path):
 @pytest.mark.parametrize(
     ("how", "words"),
     [
-        ({"decimal": "xx"}, "one sign"),
-        ({"decimal": "5"}, "one sign"),
+        ({"decimal": "xx"}, "one punctuation mark"),
+        ({"decimal": "5"}, "one punctuation mark"),
         ({"decimal": ","}, "--separator"),
-        ({"encoding": "hex"}, "not known"),
+        ({"encoding": "hex"}, "not a known text encoding"),
         ({"encoding": "utf-16"}, "save the table as UTF-8"),
     ],
 )
@@ -666,7 +670,7 @@ def test_values_without_a_size(kind, tmp_path):
     path = tmp_path / "t.npy"
     np.save(path, np.zeros((3, 2), dtype="S1"))
     path.write_bytes(path.read_bytes().replace(b"'|S1'", f"'|{kind}'".encode()))
-    refused(path, "without a size")
+    refused(path, "of size zero")
 
 
 def test_an_array_without_a_shape(tmp_path):
@@ -681,7 +685,7 @@ def test_an_array_of_negative_size(shape, tmp_path):
     path.write_bytes(
         path.read_bytes().replace(b"(2, 2), }", shape + b"}", 1).replace(b" \n", b"\n")
     )
-    refused(path, "its header gives it the shape")
+    refused(path, "its header states the shape")
 
 
 def test_a_wrong_label_is_answered_with_the_arrays_too(tmp_path):
@@ -706,10 +710,10 @@ def test_labels_are_missing_as_values_are(tmp_path):
     table = read_table(path, Reading(label="y", unlabelled="-1"))
     assert table.labels.tolist() == ["a", None, "a", None, None, None, None, "b"]
     assert table.notes == (
-        "5 of 8 labels are missing (1 'NA', 1 empty, 1 '?', 1 'NaN', 1 '-1'); these rows count as "
-        "unlabelled.",
+        "5 of 8 labels are missing (1 'NA', 1 empty, 1 '?', 1 'NaN', 1 '-1'); these rows are "
+        "treated as unlabelled.",
     )
-    # What a person said, or left empty, needs no words.
+    # A value that --unlabelled names, or an empty cell, needs no note.
     path = write(tmp_path / "t.csv", "x,y\n1,a\n2,\n3,a\n7,-1\n8,b\n")
     assert read_table(path, Reading(label="y", unlabelled="-1")).notes == ()
     head = "@attribute x numeric\n@attribute y {a,None}\n@data\n"

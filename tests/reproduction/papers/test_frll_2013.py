@@ -50,7 +50,7 @@ def test_who_is_behind_to_the_end_is_said_so():
             result["nearest"] = [value + 0.3 for value in result["nearest"]]
     found = [claim.found for claim in CURVES.claims(results) if claim.text.startswith("MRMR is")]
     assert len(found) == 3
-    assert all(text.endswith("FRLL is still behind with all features") for text in found)
+    assert all(text.endswith("FRLL never catches up") for text in found)
 
 
 def test_panels():

@@ -73,7 +73,7 @@ def test_claims_count_sets():
     held = verdicts(claims)
     assert not held["SS achieves better performances than LS"]
     assert held["SS is superior to FS in most cases"]
-    assert claims[0].found.startswith("so on 4 of 6 sets: Ionosphere")
+    assert claims[0].found.startswith("on 4 of 6 sets: Ionosphere")
 
 
 def test_all_features_are_no_choice_on_the_gene_sets():

@@ -1,7 +1,7 @@
-"""Read tables of any format into numbers, labels and ids.
+"""Read tables of all supported formats into numbers, labels and ids.
 
-Files are foreign: nothing in them is run, sizes are known or watched while they are read, and
-an error names file, line, column and value.
+Files are untrusted: no code in them is run, their size is checked before or while they are read,
+and an error names the file, line, column and value.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,7 @@ __all__ = [
     "read_text_column",
 ]
 
-# The readers by name, so that reading a CSV imports no other format.
+# Readers are listed by name, so that reading a CSV file imports no other format.
 _ENDINGS = {
     "delimited:read_delimited": ".csv .tsv .tab .txt",
     "columnar:read_parquet": ".parquet .pq",
@@ -39,7 +39,7 @@ _ENDINGS = {
     "h5ad:read_h5ad": ".h5ad",
 }
 _READERS = {end: reader for reader, ends in _ENDINGS.items() for end in ends.split()}
-# How files of each kind begin. Text has no such sign.
+# The first bytes of each binary format. Text formats have no such signature.
 _SIGNS = {
     b"PAR1": (".parquet", ".pq"),
     b"ARROW1": (".feather", ".arrow"),
@@ -53,12 +53,12 @@ _SIGNS = {
 
 
 def read_rows(path: Path, how: Reading) -> Table:
-    """Read labels and ids of a table but no features, so that columns may hold anything."""
+    """Read the labels and ids of a table, but no features; other columns may hold anything."""
     return _joined(TableFile(path, how, "rows"))
 
 
 def read_text_column(path: Path, how: Reading, column: str, option: str) -> list[str]:
-    """Read one column as text, empty where a cell is; `option` has named it."""
+    """Read one column as text, with "" for empty cells; errors refer to it by `option`."""
     how = replace(how, label=column, id_column=None, metadata=None, group=None, batch=None)
     found = _read(TableFile(path, how, "text", option))
     assert found.labels is not None
@@ -66,27 +66,27 @@ def read_text_column(path: Path, how: Reading, column: str, option: str) -> list
 
 
 def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
-    """Read a table by the kind that its name ends in.
+    """Read a table in the format that its file name ends in.
 
     Parameters
     ----------
     path : Path
-        The file.
+        The file or folder.
     how : Reading, optional
-        Which column is the label, and so on.
+        Options, such as the name of the label column.
     """
     return _joined(TableFile(path, how))
 
 
 def open_parts(path: Path, how: Reading) -> Table:
-    """Open a table to be read by parts; labels, ids, groups and batches are read whole."""
+    """Open a table for reading in parts; labels, ids, groups and batches are read at once."""
     from linkselect.cli._tables.parts import open_table
 
     return _joined(TableFile(path, how), open_table)
 
 
 def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -> Table:
-    """Read a table, and join to it what --metadata says about its rows."""
+    """Read a table, and join the metadata of its rows if --metadata names a file."""
     read = read or _read
     if file.how.metadata is None:
         return read(file)
@@ -98,7 +98,7 @@ def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -
 def _read(file: TableFile) -> Table:
     module, function = _reader(file.path).split(":")
     if file.how.features is not None and module != "picture_table":
-        raise UsageError(f"--features: {file.name} is not a folder of pictures.")
+        raise UsageError(f"--features needs a folder of pictures, and {file.name} is not one.")
     read: Callable[[TableFile], Table] = getattr(import_module(f"{__name__}.{module}"), function)
     with file.within_limit():
         return read(file)
@@ -116,11 +116,12 @@ def _reader(path: Path) -> str:
     kind = _kind(path)
     _check_sign(path, kind)
     if kind in PICTURES:
-        raise InputError(f"{path} is one picture. Name its folder: {path.parent}")
+        raise InputError(f"{path} is a single picture. Pass its folder instead: {path.parent}")
     if kind not in _READERS:
+        files = f"files ending in {kind}" if kind else "files without an ending"
         raise InputError(
-            f"{path.name}: tables that end in {kind or 'nothing'} are not read. "
-            f"Known are {', '.join(_READERS)}, and .csv.gz."
+            f"{path.name}: {files} are not supported. "
+            f"Supported endings are {', '.join(_READERS)}, and .csv.gz."
         )
     return _READERS[kind]
 
@@ -132,7 +133,7 @@ def _folder_reader(path: Path) -> str:
         return "parts:read_whole"
     if is_picture_folder(path):
         return "picture_table:read_pictures"
-    raise InputError(f"{path} is a folder without pictures or Parquet files. Name a table.")
+    raise InputError(f"The folder {path} has no pictures or Parquet files. Pass a table instead.")
 
 
 def _not_found(path: Path) -> str:
@@ -152,16 +153,18 @@ def _kind(path: Path) -> str:
 
 
 def _check_sign(path: Path, kind: str) -> None:
-    """Compare what the file begins with and what its name says."""
+    """Check that the first bytes of a file match the ending of its name."""
     with path.open("rb") as file:
         start = file.read(8)
     endings = next((kinds for sign, kinds in _SIGNS.items() if start.startswith(sign)), None)
     if path.suffix.lower() == ".gz":
         if endings != (".gz",):
-            raise InputError(f"{path.name} is not compressed by gzip. Rename it without .gz.")
+            raise InputError(f"{path.name} is not compressed with gzip. Rename it without .gz.")
         return
     binary = {kind for kinds in _SIGNS.values() for kind in kinds}
     if endings and kind not in endings:
-        raise InputError(f"{path.name} begins like a {endings[0]} file. Rename it so.")
+        raise InputError(
+            f"{path.name} starts like a {endings[0]} file. Rename it to end in {endings[0]}."
+        )
     if kind in binary & set(_READERS) and endings is None:
-        raise InputError(f"{path.name} is not a {kind} file: it does not begin like one.")
+        raise InputError(f"{path.name} is not a {kind} file: its first bytes do not match.")

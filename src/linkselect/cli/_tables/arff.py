@@ -1,4 +1,4 @@
-"""Read ARFF tables: a head of attributes, then lines of values."""
+"""Read ARFF tables: a header of attributes, then lines of values."""
 
 import re
 from dataclasses import replace
@@ -18,7 +18,7 @@ _LONGEST_LINE = 16 << 20
 
 
 def read_arff(file: TableFile) -> Table:
-    """Read an ARFF file whose rows are not sparse."""
+    """Read an ARFF file with dense rows."""
     with file.path.open("rb") as stream:
         names, n_lines = _read_head(stream, file.path)
         start = stream.tell()
@@ -45,18 +45,18 @@ def _read_head(file: IO[bytes], path: Path) -> tuple[tuple[str, ...], int]:
         text = line.decode("utf-8", "replace").strip("\ufeff \t\r\n")
         if text.lower().startswith("@data"):
             if not names:
-                raise InputError(f"{path.name}: no @attribute stands before @data.")
+                raise InputError(f"{path.name} has no @attribute line before @data.")
             return tuple(names), n_lines
         if text.lower().startswith("@attribute"):
             found = _ATTRIBUTE.fullmatch(text)
             if not found:
-                raise InputError(f"{path.name}: the line {shown(text, 60)} is not an attribute.")
+                raise InputError(f"{path.name}: invalid attribute line {shown(text, 60)}.")
             names.append((found[1] or found[2] or found[3]).replace("\\'", "'"))
         elif text and not text.startswith(("%", "@relation", "@RELATION", "@Relation")):
             raise InputError(
-                f"{path.name} is not an ARFF file: the line {shown(text)} stands before @data."
+                f"{path.name} is not an ARFF file: unexpected line {shown(text)} before @data."
             )
-    raise InputError(f"{path.name} is not a complete ARFF file: it has no line @data.")
+    raise InputError(f"{path.name} is not a complete ARFF file: it has no @data line.")
 
 
 def _first_row(file: IO[bytes], path: Path) -> str:
@@ -64,7 +64,7 @@ def _first_row(file: IO[bytes], path: Path) -> str:
         text = line.decode("utf-8", "replace").strip()
         if text.startswith("{"):
             raise InputError(
-                f"{path.name} has sparse rows ({{...}}), which are not read. Convert "
+                f"{path.name} has sparse rows ({{...}}), which are not supported. Convert "
                 "it with Weka's SparseToNonSparse filter, or to SVMlight."
             )
         if text and not text.startswith("%"):

@@ -1,4 +1,4 @@
-"""Read tables that are arrays: NPY, NPZ, MAT and SVMlight."""
+"""Read tables from array files: NPY, NPZ, MAT and SVMlight."""
 
 import sys
 import zipfile
@@ -20,19 +20,19 @@ from linkselect.cli._tables.own_process import SPARSE_PARTS, name_of_features, r
 from linkselect.cli._tables.reading import TableFile
 from linkselect.cli._tables.table import Table, without_marks
 
-# What names of features are usually called in a file of several arrays.
+# Usual names of the array of feature names in a file of several arrays.
 _NAMES = ("feature_names", "names", "columns")
 
 
 def read_npy(file: TableFile) -> Table:
-    """Read a matrix of an NPY file; the label is a column number."""
+    """Read the matrix of an NPY file; the label is a column number."""
     with file.path.open("rb") as stream:
         array = _read_array(stream, file.path.stat().st_size, file.name, file)
     return _from_arrays({file.name: array}, [file.name], [], file)
 
 
 def read_npz(file: TableFile) -> Table:
-    """Read a matrix of an NPZ file, with labels, ids and names from its other arrays."""
+    """Read a matrix of an NPZ file; its other arrays may hold labels, ids and names."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -43,7 +43,7 @@ def read_npz(file: TableFile) -> Table:
                     shapes[key] = _read_header(stream, f"{file.name}, array {key}")[0]
             wanted = _choose(shapes, file)
             if "format.npy" in archive.namelist() and "indptr" in members:
-                raise InputError(f"{file.name} is a sparse matrix of SciPy. Save it as SVMlight.")
+                raise InputError(f"{file.name} is a SciPy sparse matrix. Save it as SVMlight.")
             arrays = {}
             for key in wanted:
                 size = members[key].file_size
@@ -52,14 +52,14 @@ def read_npz(file: TableFile) -> Table:
                     arrays[key] = _read_array(stream, size, f"{file.name}, array {key}", file)
     except (InputError, MemoryError):
         raise
-    except Exception as error:  # what a damaged archive raises is of many kinds
+    except Exception as error:  # a damaged archive raises errors of many types
         why = str(error) or type(error).__name__
         raise InputError(f"{file.name} is not a readable NPZ file: {why}") from error
     return _from_arrays(arrays, wanted, list(shapes), file)
 
 
 def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
-    """Read shape, order and type of an array."""
+    """Read the shape, memory order and data type of an array."""
     try:
         version = npy.read_magic(stream)
         read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
@@ -67,49 +67,47 @@ def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool,
     except DAMAGED_NPY as error:
         raise InputError(f"{source} is not a readable array: {why_damaged(error)}.") from error
     if any(type(size) is not int or size < 0 for size in shape):
-        raise InputError(
-            f"{source} is not a readable array: its header gives it the shape {shape}."
-        )
+        raise InputError(f"{source} is not a readable array: its header states the shape {shape}.")
     return shape, fortran, dtype
 
 
 def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -> NDArray[Any]:
-    """Read an array stored in `n_bytes`; refuse what could run code or does not fit."""
+    """Read an array stored in `n_bytes`; refuse one that could run code or does not fit."""
     shape, fortran, dtype = _read_header(stream, source)
     if dtype.hasobject:
         raise InputError(
-            f"{source} holds Python objects (pickle), which could run foreign code when read. "
+            f"{source} holds Python objects (pickle), which can run arbitrary code when read. "
             "Save it as plain numbers: np.save(file, array.astype(float))."
         )
     if dtype.itemsize == 0:
-        raise InputError(f"{source} holds values without a size ({dtype.str}), not numbers.")
+        raise InputError(f"{source} holds values of size zero ({dtype.str}), not numbers.")
     if dtype.kind == "V":
-        raise InputError(f"{source} holds records of several values, not numbers.")
+        raise InputError(f"{source} is a structured array. Save a plain array of numbers instead.")
     if dtype.kind in "biuf" and len(shape) == 2:
         file.check(*shape, max(dtype.itemsize, 4))
     wanted, stored = prod(shape) * dtype.itemsize, n_bytes - stream.tell()
-    file.check_bytes(wanted, "it")
+    file.check_bytes(wanted, "the array")
     if stored < wanted:
         raise InputError(
-            f"{source} is cut off: its header promises {wanted:,} bytes of values, "
+            f"{source} is truncated: its header declares {wanted:,} bytes of values, "
             f"but there are {stored:,}."
         )
     values = np.frombuffer(stream.read(wanted), dtype=dtype)
     if dtype.kind == "U" and values.size:
         codes = values.view(f"{dtype.str[0]}u4")
         if codes.max() > sys.maxunicode:
-            raise InputError(f"{source} is damaged: it holds characters that there are not.")
+            raise InputError(f"{source} is damaged: its text contains invalid characters.")
     return values.reshape(shape[::-1]).T if fortran else values.reshape(shape)
 
 
 def read_mat(file: TableFile) -> Table:
-    """Read a matrix of a MATLAB file of version 4 to 7."""
+    """Read a matrix of a MATLAB file, versions 4 to 7."""
     with file.path.open("rb") as stream:
         start = stream.read(128)
     if b"MATLAB 7.3" in start or start[124:] in (b"\x00\x02IM", b"\x02\x00MI"):
         raise InputError(
-            f"{file.name} is a MATLAB 7.3 file (HDF5), which is not read. In MATLAB: "
-            "save(file, 'X', 'y', '-v7')."
+            f"{file.name} is a MATLAB 7.3 file (HDF5), which is not supported. Save it again in "
+            "MATLAB: save(file, 'X', 'y', '-v7')."
         )
     asked = [name for name, _ in file.named.values()]
     wanted = {"array": file.how.array, "others": [*asked, *_NAMES]}
@@ -123,7 +121,7 @@ def read_mat(file: TableFile) -> Table:
                 arrays[name] = _sparse([stored[f"_{name}.{part}"] for part in SPARSE_PARTS], file)
             elif f"_{name}" not in stored:
                 kind = contents[name][1]
-                raise InputError(f"{file.name}: {name} is a {kind}, but features are a matrix.")
+                raise InputError(f"{file.name}: {name} is a {kind}, but features must be a matrix.")
             else:
                 shape = contents[name][0]
                 file.check(prod(shape[:-1]), shape[-1])
@@ -133,7 +131,7 @@ def read_mat(file: TableFile) -> Table:
 
 def _sparse(parts: Sequence[NDArray[Any]], file: TableFile) -> csc_array:
     values, rows, starts, shape = parts
-    # Where rows and columns begin takes memory, however few values there are.
+    # The row and column pointers take memory even if there are few values.
     file.check_bytes(16 * int(shape.sum()) + 48 * len(values), "a sparse matrix")
     found = csc_array((values, rows, starts), shape=tuple(shape.tolist()))
     found.sum_duplicates()
@@ -141,10 +139,10 @@ def _sparse(parts: Sequence[NDArray[Any]], file: TableFile) -> csc_array:
 
 
 def read_svmlight(file: TableFile) -> Table:
-    """Read an SVMlight file; the label that begins each line is called y."""
+    """Read an SVMlight file; the label at the start of each line is called y."""
     from sklearn.datasets import load_svmlight_file
 
-    # An entry is at least four characters, " 1:1", and twelve bytes in memory.
+    # An entry has at least four characters, " 1:1", and takes twelve bytes in memory.
     file.check_bytes(file.path.stat().st_size * 3, "the file")
     try:
         X, y = load_svmlight_file(str(file.path))
@@ -152,12 +150,12 @@ def read_svmlight(file: TableFile) -> Table:
         raise InputError(f"{file.name} is not a readable SVMlight file: {error}") from error
     if X.shape[0] == 0:
         raise InputError(f"{file.name} is empty.")
-    # Every feature has a score, whether or not a row uses it.
+    # Every feature gets a score, even if it is 0 in all rows.
     file.check(1, X.shape[1], 64)
     if file.how.label not in (None, "y", "0"):
-        raise InputError(f"{file.name} has one label, at the start of each line: pass --label y.")
+        raise InputError(f"{file.name} has one label, at the start of each line. Pass --label y.")
     if file.how.transpose:
-        raise UsageError("--transpose: an SVMlight file has one sample on each line, always.")
+        raise UsageError("Each line of an SVMlight file is already a sample. Omit --transpose.")
     names = tuple(f"x{i}" for i in range(X.shape[1]))
     labels, notes = make_labels(None if file.how.label is None else y, file)
     return Table(csr_array(X), names, labels, None, file.name, tuple(notes))
@@ -167,18 +165,18 @@ def read_svmlight(file: TableFile) -> Table:
 
 
 def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]:
-    """Name the arrays to read: features first, then those that label, ids or names ask for."""
+    """List the arrays to read: the features first, then labels, ids and feature names."""
     how = file.how
     features = name_of_features(shapes, how.array)
     if how.array is not None and how.array not in shapes:
         hint = nearest(how.array, shapes)
         raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
     if not shapes:
-        raise InputError(f"{file.name} holds no arrays. Store the features in one.")
+        raise InputError(f"{file.name} contains no arrays. Store the features in one.")
     if features is None:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
-            f"{file.name}: which array holds the features? It has {listed}. Pass --array NAME."
+            f"{file.name} has several arrays: {listed}. Pass --array NAME for the features."
         )
     asked = {name for name, _ in file.named.values()}
     others = {*asked, *_NAMES} - {features}
@@ -188,7 +186,7 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]
 def _from_arrays(
     arrays: Mapping[str, Any], wanted: list[str], known: list[str], file: TableFile
 ) -> Table:
-    """Make a table of the first array; the others may hold labels, ids and names."""
+    """Make a table from the first array; the others may hold labels, ids and names."""
     matrix = arrays[wanted[0]]
     _check_matrix(matrix, file.name)
     X = matrix.T if file.how.transpose else matrix
@@ -203,9 +201,9 @@ def _from_arrays(
 
 def _check_matrix(matrix: Any, source: str) -> None:
     if matrix.ndim != 2:
-        raise InputError(f"{source} has the shape {matrix.shape}; a table has rows and columns.")
+        raise InputError(f"{source} has the shape {matrix.shape}, but a table must be 2-D.")
     if matrix.dtype.kind not in "biuf":
         kind = {"c": "complex numbers", "O": "objects"}.get(matrix.dtype.kind, str(matrix.dtype))
-        raise InputError(f"{source} holds {kind}; features are real numbers.")
+        raise InputError(f"{source} holds {kind}, but features must be real numbers.")
     if matrix.shape[0] == 0:
         raise InputError(f"{source} has {matrix.shape[1]} columns, but no rows.")

@@ -1,4 +1,4 @@
-"""Columns that hold no numbers: what kind they are, how to turn them into numbers, what to say."""
+"""Classify columns that are not numeric, encode them as numbers, and report both."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -16,28 +16,28 @@ from linkselect._messages import first_few, many
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.reading import Reading, TableFile
 
-# No two repetitions that could share the same signs stand side by side: a long value that does not
-# match would be tried in every way to split it.
+# No two adjacent repetitions match the same characters. Otherwise a long value without a match
+# would cause exponential backtracking.
 NUMBER = re.compile(
     r"\s*([-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?|[-+]?(inf|infinity|nan))\s*", re.IGNORECASE
 )
 GROUPED = re.compile(r"\s*[-+]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
 COMMA = re.compile(r"\s*[-+]?\d+,\d+\s*")
 
-# 5%, 12 mg or $5; but not p1, which is an id.
+# Matches 5%, 12 mg and $5, but not p1, which is an id.
 _WITH_UNIT = re.compile(
     r"[-+]?(\d+([.,]\d*)?\s*%|\d+([.,]\d*)?\s+[^\W\d][\w/%]*|[$€£]\s*\d+([.,]\d*)?)"
 )
 
 _YES = {"true", "yes", "y", "t", "ja", "oui", "wahr", "vrai"}
 _NO = {"false", "no", "n", "f", "nein", "non", "falsch", "faux"}
-# Day and month first are told apart by a value that only one of them can read.
+# A value that only one format can read decides whether the day or the month comes first.
 _DATES: tuple[str, ...] = ("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d-%b-%Y", "%d %b %Y")
 _DATES += ("%d/%m/%Y", "%m/%d/%Y", "%d-%m-%Y", "%m-%d-%Y")
-# One column for each value: of more, each would be rare.
+# One column for each value. With more values, each would be rare.
 MOST_VALUES = 10
 _MOST_NAMED = 5
-_ONE_EACH = "a different text in each row"
+_ONE_EACH = "different text in each row"
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class TextColumn:
     Parameters
     ----------
     name : str
-        What it is called.
+        The name of the column.
     values : sequence of str or None
-        None if a value is missing. Empty if the values cannot be written as text.
+        The values, None if missing. Empty if the values cannot be written as text.
     """
 
     name: str
@@ -64,7 +64,7 @@ class TextColumn:
 def kind_of(
     column: TextColumn, file: TableFile, separator: str, where: Callable[[int], str]
 ) -> str:
-    """Tell what a column holds; refuse one of numbers with a value that is none.
+    """Return the kind of a column; refuse a column of numbers with a value that is not one.
 
     Parameters
     ----------
@@ -73,9 +73,9 @@ def kind_of(
     file : TableFile
         The file, for messages and its decimal sign.
     separator : str
-        What stands between values.
+        The separator between values.
     where : callable
-        What a message calls a row.
+        Returns the name of a row for messages.
     """
     known, decimal = column.known, file.how.decimal
     distinct = set(known)
@@ -89,11 +89,11 @@ def kind_of(
         row, value = next((i, value) for i, value in enumerate(column.values) if value in odd)
         raise InputError(
             f"{file.name}, {where(row)}: {file.feature} {shown(column.name)} has the value "
-            f"{shown(value)}, not a number. "
+            f"{shown(value)}, which is not a number. "
             f"{_hint(column.name, value or '', file, separator)}"
         )
     if {value.strip().casefold() for value in distinct} <= _YES | _NO:
-        return "yes and no"
+        return "yes/no"
     if _days(distinct):
         return "dates"
     if all(map(_WITH_UNIT.fullmatch, distinct)):
@@ -107,7 +107,7 @@ def _is_number(value: str, decimal: str) -> bool:
 
 
 def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
-    """Read cells as numbers; None if a cell is none."""
+    """Read cells as numbers; None if a cell is not a number."""
     found = []
     for cell in cells:
         if cell is None or cell in marks:
@@ -122,20 +122,20 @@ def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> Flo
 
 
 def _hint(name: str, value: str, file: TableFile, separator: str) -> str:
-    """Say what to do about one value among numbers; a comma in it may mean two things."""
+    """Suggest what to do about a value among numbers; a comma in it is ambiguous."""
     fraction = COMMA.fullmatch(value) and "," not in (file.how.decimal, separator)
     hints = [
-        "Write numbers without a sign between thousands." if GROUPED.fullmatch(value) else "",
-        "Is the comma a decimal sign? Pass --decimal , then." if fraction else "",
+        "Write numbers without a thousands separator." if GROUPED.fullmatch(value) else "",
+        "If the comma is a decimal sign, pass --decimal ," if fraction else "",
     ]
     return " ".join(filter(None, hints)) or (
-        f"Correct it; or if it means a missing value, pass --missing {shown(value)}; or leave the "
-        f"{file.feature} out with --drop {shown(name)}."
+        f"Correct it; or, if it means a missing value, pass --missing {shown(value)}; or skip the "
+        f"{file.feature} with --drop {shown(name)}."
     )
 
 
 def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
-    """Return the day of each date, in every way in which all of them can be read."""
+    """Return the day of each date, once for every format that can read all dates."""
     found = []
     for how in _DATES:
         with suppress(ValueError):
@@ -144,7 +144,7 @@ def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
 
 
 def _day(text: str, how: str) -> float:
-    """Read a date, perhaps with a time, as days since 1970."""
+    """Convert a date, with or without a time, to days since 1970."""
     text = text.strip()
     if how == "%Y-%m-%d":
         moment = datetime.fromisoformat(text)
@@ -160,10 +160,10 @@ def _day(text: str, how: str) -> float:
 
 
 def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, FloatArray]:
-    """Turn a column into columns of numbers, NaN for a missing value; none if that cannot be.
+    """Encode a column as columns of numbers, NaN if missing; return {} if that is impossible.
 
-    Dates become days since 1970, yes and no 1 and 0. Text of two values becomes one column, and
-    of up to ten values one column for each.
+    Dates become days since 1970; yes/no values become 1 and 0. Text with two values becomes one
+    column, and text with up to ten values becomes one column for each value.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, Float
     distinct = sorted(set(column.known))
     if kind == "numbers":
         return {column.name: _by_value(column, lambda text: float(text.replace(decimal, ".")))}
-    if kind == "yes and no":
+    if kind == "yes/no":
         return {column.name: _by_value(column, lambda text: text.strip().casefold() in _YES)}
     if kind == "dates":
         days = _days(distinct)
@@ -186,18 +186,19 @@ def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, Float
 
 
 def _what(column: TextColumn, kind: str, how: Reading) -> str:
-    """Say what a column holds, and with --encode why it was not encoded.
+    """Describe a column, and with --encode also why it was not encoded.
 
     Examples
     --------
     >>> column = TextColumn("when", ["07/05/2020", "01/02/2020"])
     >>> _what(column, "dates", Reading(encode=True))
-    'dates, of which it is unclear whether day or month comes first'
+    'dates with an unclear order of day and month'
     """
     if how.encode and kind == "dates":
-        return "dates, of which it is unclear whether day or month comes first"
+        return "dates with an unclear order of day and month"
     if how.encode and kind == "text":
-        return f"text of {many(len(set(column.known)), 'value')}; 2 to {MOST_VALUES} can be encoded"
+        n_values = many(len(set(column.known)), "value")
+        return f"text with {n_values}; 2 to {MOST_VALUES} can be encoded"
     return kind
 
 
@@ -206,7 +207,7 @@ def _by_value(column: TextColumn, number: Callable[[str], float]) -> FloatArray:
     return np.array([np.nan if value is None else known[value] for value in column.values])
 
 
-# -- what to say -----------------------------------------------------------------------------
+# -- notes ------------------------------------------------------------------------------------
 
 
 def note_on(
@@ -215,56 +216,55 @@ def note_on(
     encoded: dict[str, list[str]],
     how: Reading,
 ) -> list[str]:
-    """Say in one note what was left out, and in one what was encoded.
+    """Report in one note which columns were left out, and in another which were encoded.
 
     Parameters
     ----------
     texts : sequence of TextColumn
-        The columns of text.
+        The text columns.
     kinds : dict of str to str
         The kind of each column that is not numeric.
     encoded : dict of str to list of str
-        The columns that each of these became; empty without --encode.
+        The new columns that replace each encoded column; empty without --encode.
     how : Reading
-        Whether columns were to be encoded, and whether one holds ids.
+        Options: whether to encode columns, and whether one holds ids.
     """
     left = {column.name: column for column in texts if column.name in kinds.keys() - encoded.keys()}
     notes = []
     if encoded:
         became = [_became(name, kinds[name], new) for name, new in encoded.items()]
-        notes.append(f"turned into numbers: {first_few(became, _MOST_NAMED)}.")
+        notes.append(f"Encoded as numbers: {first_few(became, _MOST_NAMED)}.")
     if left:
         groups: dict[str, list[str]] = {}
         for name, column in left.items():
             groups.setdefault(_what(column, kinds[name], how), []).append(shown(name))
         listed = "; ".join(f"{first_few(n, _MOST_NAMED)} ({what})" for what, n in groups.items())
         way = _way_to_use({name: kinds[name] for name in left}, how)
-        some = "1 column that holds" if len(left) == 1 else f"{len(left)} columns that hold"
-        notes.append(f"left out {some} no numbers: {listed}. {way}".rstrip())
+        notes.append(f"Left out {many(len(left), 'non-numeric column')}: {listed}. {way}".rstrip())
     return notes
 
 
 def _way_to_use(left: dict[str, str], how: Reading) -> str:
     kinds = set(left.values())
     ways = []
-    if not how.encode and kinds & {"text", "dates", "yes and no"}:
+    if not how.encode and kinds & {"text", "dates", "yes/no"}:
         ways.append(
-            "--encode uses dates and yes or no as numbers, and text of up to "
-            f"{MOST_VALUES} values as one column for each value."
+            "--encode turns dates and yes/no into numbers, and text with up to "
+            f"{MOST_VALUES} values into one column for each value."
         )
     elif "dates" in kinds:
-        ways.append("Dates are used if they are written as 2024-12-31.")
+        ways.append("Write dates as 2024-12-31 to use them.")
     if "numbers with a unit" in kinds:
-        ways.append("Numbers are used if they stand without their unit.")
+        ways.append("Remove the units to use these numbers.")
     if _ONE_EACH in kinds and how.id_column is None:
         name = next(name for name, kind in left.items() if kind == _ONE_EACH)
-        ways.append(f"--id-column {shown(name)} uses it as ids.")
+        ways.append(f"--id-column {shown(name)} uses that column as ids.")
     return " ".join(ways)
 
 
 def _became(name: str, kind: str, new: list[str]) -> str:
     if kind == "dates":
         return f"{shown(name)} as days since 1970"
-    if kind == "yes and no":
+    if kind == "yes/no":
         return f"{shown(name)} as 1 and 0"
     return f"{shown(name)} as {' '.join(map(shown, new[:3]))}{' ...' if len(new) > 3 else ''}"

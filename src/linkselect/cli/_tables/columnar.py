@@ -1,4 +1,4 @@
-"""Read Parquet and Feather tables batch by batch; what their metadata declare is not trusted."""
+"""Read Parquet and Feather tables batch by batch, without trusting their declared sizes."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ from linkselect.cli._tables.table import Roles, Table, assign_roles, value_text,
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# Numbers in a batch of a Parquet file: 32 MB of float64.
+# Number of values in a batch of a Parquet file: 32 MB of float64.
 _BATCH = 4 << 20
-# What Arrow holds for a byte of a file's list of columns, and for each column while it reads. If it
-# runs out of memory there, it may end the process.
+# Bytes of memory that Arrow takes for each byte of the file's footer, and for each column while it
+# reads. If Arrow runs out of memory there, it may end the process.
 _PER_FOOTER_BYTE = {"Parquet": 18, "Feather": 8}
 _PER_COLUMN = {"Parquet": 10_000, "Feather": 1_500}
 _MANY_COLUMNS = 10_000
-# What values raise that Python cannot hold, such as dates far away.
+# Errors for values that Python cannot represent, such as dates far in the future.
 _ODD_VALUES = (OSError, ValueError, OverflowError)
 _NO_MEMORY = ("bad_alloc", "worker thread", "out of memory", "realloc", "malloc")
 
 
 def read_parquet(file: TableFile) -> Table:
-    """Read a Parquet file of flat columns."""
+    """Read a Parquet file with flat columns."""
     import pyarrow.parquet
 
     with arrow_errors(file, "Parquet"):
@@ -51,11 +51,11 @@ def read_parquet(file: TableFile) -> Table:
                 return _transposed(stored.read(use_threads=False), file)
             roles = assign_roles(names, file)
             check_declared(stored.metadata, roles, file)
-            # Only these are read, and Parquet keeps the order of the file.
+            # Only these columns are read, and Parquet keeps the order of the file.
             used = {*roles.features, *roles.others.values()}
             wanted = [name for place, name in enumerate(names) if place in used]
             rows = max(1, min(_BATCH // max(1, len(wanted)), 1 << 16))
-            # One column after the other: threads would unpack many at once.
+            # Without threads, which would unpack many columns at once.
             batches = stored.iter_batches(rows, columns=wanted, use_threads=False)
             index = _index_columns(stored.schema_arrow)
             notes = about_named_index(n for n in index if n in {names[i] for i in roles.features})
@@ -64,7 +64,7 @@ def read_parquet(file: TableFile) -> Table:
 
 @contextmanager
 def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
-    """Say that a file cannot be read, where Arrow raises an error."""
+    """Turn an error of Arrow into an InputError that names the file."""
     import pyarrow as pa
 
     try:
@@ -72,40 +72,40 @@ def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
     except (pa.ArrowException, *_ODD_VALUES) as error:
         why = (str(error) or type(error).__name__).splitlines()[0]
         if isinstance(error, MemoryError) or any(words in why for words in _NO_MEMORY):
-            raise MemoryError(why) from error  # who limits the memory says so
+            raise MemoryError(why) from error  # the caller that limits the memory reports it
         raise InputError(f"{file.name} is not a readable {kind} file: {why}") from error
 
 
 def _index_columns(schema: Any) -> list[str]:
-    """Name the columns that pandas wrote as its index; none if what it wrote cannot be read."""
+    """Return the columns that pandas wrote as its index; none if its metadata are unreadable."""
     try:
-        told = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
-        return [name for name in told["index_columns"] if isinstance(name, str)]
+        stored = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+        return [name for name in stored["index_columns"] if isinstance(name, str)]
     except (ValueError, TypeError, LookupError, RecursionError):
         return []
 
 
 def check_footer(path: Path, kind: str, file: TableFile) -> None:
-    """Refuse a list of columns that does not fit; its length stands at the end of the file."""
+    """Refuse a footer that does not fit in memory; the end of the file states its length."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         stream.seek(max(0, size - 10))
         end = stream.read()
     length = int.from_bytes(end[2:6] if kind == "Parquet" else end[:4], "little")
-    if _MANY_COLUMNS * 10 < length < size:  # Arrow says what is wrong with any other
+    if _MANY_COLUMNS * 10 < length < size:  # Arrow reports what is wrong with other lengths
         what = "the list of its columns and row groups"
         file.check_bytes(_PER_FOOTER_BYTE[kind] * length, what, by_parts=False)
 
 
 def check_columns(names: Sequence[str], kind: str, file: TableFile) -> None:
-    """Refuse a table whose columns alone take too much, however few rows are read at a time."""
+    """Refuse a table with so many columns that even their list does not fit in memory."""
     if len(names) > _MANY_COLUMNS:
         what = f"the list of its {len(names):,} columns"
         file.check_bytes(_PER_COLUMN[kind] * len(names), what, by_parts=False)
 
 
 def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
-    """Refuse a file that says of itself that it does not fit."""
+    """Refuse a file whose declared size does not fit in memory."""
     file.check(metadata.num_rows, len(roles.features))
     for group in range(metadata.num_row_groups):
         size = _bytes_read(metadata.row_group(group), roles, file)
@@ -113,7 +113,7 @@ def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
 
 
 def _bytes_read(group: Any, roles: Roles, file: TableFile) -> int:
-    """Return what the columns of a row group that are read unpack to."""
+    """Return the unpacked size of the columns of a row group that are read."""
     if file.wanted == "all":
         return int(group.total_byte_size)
     columns = map(group.column, roles.others.values())
@@ -126,8 +126,8 @@ def read_feather(file: TableFile) -> Table:
 
     with file.path.open("rb") as start:
         if start.read(4) == b"FEA1":
-            raise InputError(f"{file.name} is Feather version 1. Write it again as version 2.")
-    file.check_bytes(file.path.stat().st_size, "the file alone")
+            raise InputError(f"{file.name} is a Feather file of version 1. Save it as version 2.")
+    file.check_bytes(file.path.stat().st_size, "the file")
     with arrow_errors(file, "Feather"):
         check_footer(file.path, "Feather", file)
         with pa.OSFile(str(file.path)) as stream, pa.ipc.open_file(stream) as reader:
@@ -147,14 +147,14 @@ def _gather(
     file: TableFile,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Join batches into one table, and stop as soon as it takes more than it may."""
+    """Join batches into one table; stop as soon as it exceeds the memory limit."""
     blocks: list[NDArray[Any]] = []
     texts: dict[int, list[Any]] = {}
     others: dict[str, list[Any]] = {role: [] for role in roles.others}
     places: list[int] = []
     n_rows = 0
     for batch in batches:
-        # Offsets and codes that point outside are refused: what uses them would read there.
+        # Refuse offsets and codes that are out of bounds: using them would read foreign memory.
         batch.validate(full=True)
         n_rows += batch.num_rows
         file.check(n_rows, max(1, len(roles.features)))
@@ -181,7 +181,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
 
 
 def _texts(column: pa.Array, marks: Sequence[str]) -> list[str | None]:
-    """Write a column as text, None for missing values; an empty list if it cannot be."""
+    """Return a column as text, None for missing values; an empty list if it is not text."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -199,7 +199,7 @@ def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
     """Copy columns into a matrix, NaN for missing values."""
     import pyarrow as pa
 
-    # Half precision is widened: nothing that follows computes in it.
+    # Half precision is widened, since no later step computes in it.
     is_single = {str(column.type) for column in columns} <= {"float", "halffloat"}
     block = np.empty((n_rows, len(columns)), dtype=np.float32 if is_single else np.float64)
     for j, column in enumerate(columns):
@@ -210,7 +210,7 @@ def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
 
 
 def _transposed(table: pa.Table, file: TableFile) -> Table:
-    """Read a table whose rows are features, named by its index or its first column of text."""
+    """Read a table whose rows are features, named by its index or its first text column."""
     table.validate(full=True)
     if not table.num_rows:
         raise InputError(f"{file.name} has {table.num_columns} columns, but no rows.")
@@ -219,8 +219,8 @@ def _transposed(table: pa.Table, file: TableFile) -> Table:
     named = next((i for i in texts if table.column_names[i] in index), next(iter(texts), None))
     if named is None:
         raise InputError(
-            f"{file.name}: --transpose needs a column of text that names the features, but all "
-            "columns are numbers."
+            f"{file.name}: --transpose needs a text column with the names of the features, but all "
+            "columns are numeric."
         )
     places = [place for place in range(table.num_columns) if place != named]
     ids, columns = [table.column_names[i] for i in places], [table.column(i) for i in places]

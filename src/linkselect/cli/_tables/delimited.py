@@ -1,7 +1,7 @@
-"""Read text tables: CSV, TSV, and these compressed by gzip.
+"""Read text tables: CSV and TSV, also compressed with gzip.
 
-Whole lines are split into one column of cells, row after row, and Arrow turns that column into
-numbers: what a table costs depends on how many cells it has, but not on how many columns.
+Lines are split into one long column of cells, row by row, which Arrow converts to numbers. The
+cost depends on the number of cells, but not on the number of columns.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 import numpy as np
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
+from linkselect._messages import many
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._tables.column_kinds import COMMA, GROUPED
 from linkselect.cli._tables.features import Parts, assemble, from_transposed
@@ -30,25 +31,25 @@ from linkselect.cli._tables.table import Roles, Table, assign_roles, without_mar
 if TYPE_CHECKING:
     import pyarrow as pa
 
-# What a damaged or cut compressed file raises.
+# Errors that a damaged or truncated compressed file raises.
 _BROKEN = (EOFError, OSError, zlib.error)
-# Bytes that are read at a time, cells that are made of lines with quotes at a time, and the bytes
-# that a byte of a longer line takes while it is split.
+# Bytes read at a time, cells made at a time from lines with quotes, and the memory in bytes that
+# each byte of a longer line takes while the line is split.
 _BLOCK = 4 << 20
 _CELLS = 1 << 18
 _PER_BYTE = 16
-# Bytes of blank lines: compressed, a gigabyte of them is small.
+# Most bytes of blank lines: a gigabyte of them compresses to a small file.
 _MOST_BLANK = 64 << 20
 _MOST_COMMAS = 1_000
 _Found = TypeVar("_Found", Parts, "_Rows")
 
 
 def read_delimited(file: TableFile) -> Table:
-    """Read a text table whose first line names the columns."""
+    """Read a text table; its first line holds the column names."""
     try:
         layout = look(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise InputError(f"{file.name} is damaged or cut off: {error}") from error
+        raise InputError(f"{file.name} is damaged or truncated: {error}") from error
     if not is_packed(file.path):
         n_rows = file.path.stat().st_size / layout.line_length
         file.check(n_rows, len(layout.names) if file.wanted == "all" else 1)
@@ -60,7 +61,7 @@ def read_delimited(file: TableFile) -> Table:
 
 
 def read_values(file: TableFile, layout: Layout) -> Table:
-    """Read the values of a text table; a decimal comma is recognized."""
+    """Read the values of a text table, and detect a decimal comma."""
     roles = assign_roles(layout.names, file, layout.numbered)
     file, parts, notes = _by_decimal_sign(
         lambda how: _read_numbers(how, layout, roles), file, layout
@@ -75,18 +76,18 @@ def read_values(file: TableFile, layout: Layout) -> Table:
 def _by_decimal_sign(
     read: Callable[[TableFile], tuple[_Found, set[str]]], file: TableFile, layout: Layout
 ) -> tuple[TableFile, _Found, list[str]]:
-    """Read numbers, and again with a decimal comma if more columns hold numbers then."""
+    """Read numbers; read them with a decimal comma instead if that makes more columns numeric."""
     notes = list(layout.notes)
     found, commas = read(file)
-    # 1,5 is no group of thousands.
+    # A comma as in 1,5 cannot be a thousands separator.
     if file.how.decimal == "." and not all(map(GROUPED.fullmatch, commas)):
         with_comma = replace(file, how=replace(file.how, decimal=","))
         other, _ = read(with_comma)
         if len(other.texts) < len(found.texts):
             file, found = with_comma, other
-            # Between commas only a value in quotes can hold one.
+            # If commas separate the columns, only a quoted value can contain one.
             which = "commas inside quotes" if layout.separator == "," else "commas"
-            notes.append(f"{which} are read as decimal signs, such as in {shown(min(commas))}.")
+            notes.append(f"Read {which} as decimal signs, as in {shown(min(commas))}.")
     return file, found, notes
 
 
@@ -95,9 +96,9 @@ def _without_missing(values: pa.StringArray, marks: Sequence[str]) -> Iterator[s
 
 
 def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
-    """Read the features that are numbers in every row; the lists of the others stay empty.
+    """Read the features that are numbers in every row; leave the lists of the others empty.
 
-    Also return the values with a comma that cannot be read as numbers.
+    Also return values with a comma that cannot be read as numbers.
     """
     features = np.array(roles.features, dtype=np.intp)
     is_text = np.zeros(len(features), dtype=bool)
@@ -116,7 +117,7 @@ def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts,
         commas |= _fill(block, cells, features, is_text, file)
         blocks.append(block)
     if not n_rows:
-        raise InputError(f"{file.name} has {len(layout.names)} columns, but no rows.")
+        raise InputError(f"{file.name} has {many(len(layout.names), 'column')}, but no rows.")
     numbers, line_of = np.concatenate(blocks), np.concatenate(lines)
     parts = Parts(
         without_marks(numbers[:, ~is_text] if is_text.any() else numbers, file.how.missing),
@@ -132,14 +133,14 @@ def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts,
 def _fill(
     block: FloatArray, cells: _Cells, features: IntArray, is_text: BoolArray, file: TableFile
 ) -> set[str]:
-    """Put the numbers of some rows into a block, and mark features that have other values.
+    """Fill a block with the numbers of some rows, and mark features with other values as text.
 
-    Return some of these values that hold a comma.
+    Return some of these other values that contain a comma.
     """
     import pyarrow as pa
 
     numbers, commas = np.flatnonzero(~is_text), set[str]()
-    with suppress(pa.ArrowInvalid):  # nearly always all are numbers
+    with suppress(pa.ArrowInvalid):  # usually all features are numeric
         block[:, numbers] = _as_numbers(cells, features[numbers], file)
         return commas
     for i in numbers:
@@ -168,12 +169,12 @@ def _as_numbers(cells: _Cells, places: IntArray, file: TableFile) -> FloatArray:
 
 
 def _check_label(file: TableFile, layout: Layout) -> None:
-    """Say so if the label names a row, and not a column."""
+    """Raise an error with a hint if the label names a row instead of a column."""
     label, found = file.how.label, None
     elsewhere = () if file.metadata is None else file.metadata.columns
     if label is None or label in (*layout.names, *elsewhere) or layout.numbered:
         return
-    with suppress(InputError):  # that the label is no column is said first
+    with suppress(InputError):  # an unknown label is the more useful error
         for cells in _batches(file, layout):
             firsts = cells.columns([0]).to_pylist()
             if label in firsts:
@@ -187,16 +188,16 @@ def _check_label(file: TableFile, layout: Layout) -> None:
 
 
 def _read_transposed(file: TableFile, layout: Layout) -> Table:
-    """Read a table whose lines are features: the first value of each is its name."""
+    """Read a table whose lines are features; each line starts with the name of its feature."""
     if layout.numbered:
-        raise UsageError("--transpose needs names in the first line; leave --no-header out.")
+        raise UsageError("--transpose needs names in the first line. Omit --no-header.")
     if file.how.label in layout.names[1:]:
         raise InputError(
-            f"{file.name}: {shown(file.how.label)} is the name of a column, so rows are samples "
-            "already. Leave --transpose out."
+            f"{file.name}: {shown(file.how.label)} is a column, so the rows are already samples. "
+            "Omit --transpose."
         )
     if len(layout.names) == 1:
-        raise InputError(f"{file.name} has one column, so there is no sample beside the names.")
+        raise InputError(f"{file.name} has only one column, the names, so there are no samples.")
     file, rows, notes = _by_decimal_sign(lambda how: _read_rows(how, layout), file, layout)
     before, marks = 0, file.missing
     for cells in _batches(file, layout) if rows.texts else ():
@@ -211,8 +212,9 @@ def _read_transposed(file: TableFile, layout: Layout) -> Table:
 class _Rows(NamedTuple):
     """The lines of a transposed table.
 
-    Their names; one column of numbers for each; empty lists for the lines that hold text, by their
-    place; and the texts of the lines that were named in the command.
+    `names` and `numbers` have one entry and one column for each line. `texts` has an empty list
+    for each line of text, keyed by its position, and `asked` the texts of the lines that an option
+    names.
     """
 
     names: list[str]
@@ -222,7 +224,7 @@ class _Rows(NamedTuple):
 
 
 def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
-    """Read a transposed table; also return the values with a comma that are not numbers."""
+    """Read a transposed table; also return values with a comma that are not numbers."""
     n_samples, wanted = len(layout.names) - 1, {name for name, _ in file.named.values()}
     rows = _Rows([], np.empty((n_samples, 0)), {}, {})
     blocks: list[FloatArray] = []
@@ -240,7 +242,7 @@ def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
                 rows.asked[before + i] = samples.columns([i]).to_pylist()
         file.check(len(rows.names), n_samples)
     if not rows.names:
-        raise InputError(f"{file.name} has {len(layout.names)} columns, but no rows.")
+        raise InputError(f"{file.name} has {many(len(layout.names), 'column')}, but no rows.")
     return rows._replace(numbers=np.hstack(blocks)), commas
 
 
@@ -248,13 +250,13 @@ def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
 
 
 class _Cells(NamedTuple):
-    """Some rows of a table: the line of each row, and the texts of all, row after row."""
+    """Some rows of a table: the line number of each row, and the texts of all cells by row."""
 
     lines: IntArray
     values: pa.StringArray
 
     def columns(self, places: Sequence[int] | IntArray) -> pa.StringArray:
-        """Return the texts of some columns, row after row."""
+        """Return the texts of some columns, row by row."""
         n_columns = len(self.values) // max(1, len(self.lines))
         if len(places) == n_columns:
             return self.values
@@ -262,13 +264,13 @@ class _Cells(NamedTuple):
         return self.values.take(wanted.ravel())
 
     def turned(self) -> _Cells:
-        """Return the columns as rows, without the first."""
+        """Return the transposed cells without the first column."""
         places = np.arange(len(self.values)).reshape(len(self.lines), -1)[:, 1:].T
         return _Cells(np.arange(len(places)), self.values.take(places.ravel()))
 
 
 def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
-    """Read a table, some lines at a time; an error names the line."""
+    """Read a table in batches of lines; errors name the line."""
     n_lines, n_blank = layout.n_before, 0
     try:
         with open_stream(file.path, layout.start) as stream:
@@ -286,13 +288,13 @@ def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
                 n_blank += 0 if len(cells.lines) else len(block)
                 if n_blank > _MOST_BLANK:
                     raise InputError(
-                        f"{file.name} holds more than {_MOST_BLANK >> 20} MB of blank lines. Is it "
+                        f"{file.name} has more than {_MOST_BLANK >> 20} MB of blank lines. Is it "
                         "damaged?"
                     )
                 if len(cells.lines):
                     yield cells
     except _BROKEN as error:
-        raise InputError(f"{file.name} is damaged or cut off: {error}") from error
+        raise InputError(f"{file.name} is damaged or truncated: {error}") from error
 
 
 def _lines(stream: io.BufferedIOBase, n_lines: int, file: TableFile) -> Iterator[str]:
@@ -302,16 +304,16 @@ def _lines(stream: io.BufferedIOBase, n_lines: int, file: TableFile) -> Iterator
 
 
 def _line(stream: io.BufferedIOBase, file: TableFile) -> bytes:
-    """Read to the end of a line, and refuse one that does not fit."""
+    """Read to the end of a line, and refuse a line that does not fit in memory."""
     most = min(file.limit // _PER_BYTE, 1 << 30)
     line = stream.readline(most + 1)
     if len(line) > most:
-        file.refuse("a line is longer than that")
+        file.refuse("one of its lines needs more")
     return line
 
 
 def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cells:
-    """Split lines without quotes at every separator; blank lines hold no row."""
+    """Split lines without quotes at every separator, and skip blank lines."""
     import pyarrow as pa
 
     block = block if block.endswith(b"\n") else block + b"\n"
@@ -324,7 +326,7 @@ def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cell
     wrong = np.flatnonzero(~blank & (n_cells != len(layout.names)))
     if len(wrong):
         raise _wrong_length(int(n_cells[wrong[0]]), n_lines + 1 + int(wrong[0]), file, layout)
-    # A cell reaches to its separator, which is cut off with the spaces.
+    # Each cell includes its separator, which is trimmed along with the spaces.
     places = np.append(np.int32(0), ends + 1).astype(np.int32)
     values = pa.StringArray.from_buffers(len(ends), pa.py_buffer(places), pa.py_buffer(block))
     if blank.any():
@@ -336,7 +338,7 @@ def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cell
 def _by_csv(
     lines: Iterator[str], n_lines: int, file: TableFile, layout: Layout
 ) -> Iterator[_Cells]:
-    """Split lines with quotes, in which a value may hold separators and line ends."""
+    """Split lines with quotes, in which a value may contain separators and line breaks."""
     import pyarrow as pa
 
     if layout.comment:
@@ -357,12 +359,10 @@ def _by_csv(
                 yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
                 places, values = [], []
     except csv.Error as error:
-        unclosed = (
-            "a quote opens here and never closes, so that the rest of the file would be one value"
-        )
+        unclosed = "a quote opens here and is never closed"
         why = unclosed if next(lines, None) is None else str(error)
         where = f"{file.name}, line {last + 1}"
-        raise InputError(f"{where}: {why}. Close every quote, or delete it.") from error
+        raise InputError(f"{where}: {why}. Close or delete the quote.") from error
     if values:
         yield _Cells(np.array(places), _trimmed(pa.array(values, pa.string())))
 
@@ -376,7 +376,7 @@ def _trimmed(values: pa.StringArray, separator: str = "") -> pa.StringArray:
 def _wrong_length(n_values: int, line: int, file: TableFile, layout: Layout) -> InputError:
     title = "If the first line is a title, delete it. " if len(layout.names) == 1 else ""
     return InputError(
-        f"{file.name}, line {line}: {n_values} values, but there are {len(layout.names)} columns. "
-        f"{title}Every line needs one value for each column, with {shown(layout.separator)} "
-        "between them; put quotes around a value that holds it."
+        f"{file.name}, line {line} has {many(n_values, 'value')}, but the header has "
+        f"{many(len(layout.names), 'column')}. {title}Every line needs one value for each column, "
+        f"separated by {shown(layout.separator)}; quote values that contain it."
     )

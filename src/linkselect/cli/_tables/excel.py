@@ -12,11 +12,11 @@ from linkselect.cli._tables.table import Table, value_text
 
 
 def read_excel(file: TableFile) -> Table:
-    """Read the first sheet, or the one that `how.array` names; its first full row has names."""
+    """Read the first sheet, or the sheet `how.array`; its first filled row is the header."""
     if find_spec("python_calamine") is None:
         raise InputError(
-            f"{file.name}: Excel files need one more package: pip install 'linkselect[excel]'. Or "
-            "save the table as CSV."
+            f"{file.name}: reading spreadsheets needs another package. Run "
+            "pip install 'linkselect[excel]', or save the table as CSV."
         )
     found, _ = read_apart("spreadsheet", file, {"sheet": file.how.array})
     names, wanted, notes = found["names"], file.how.array, list[str]()
@@ -24,23 +24,23 @@ def read_excel(file: TableFile) -> Table:
         hint = nearest(wanted, names)
         raise InputError(f"{file.name} has no sheet {shown(wanted)} (--sheet). {hint}")
     if not names:
-        raise InputError(f"{file.name} has no sheet.")
+        raise InputError(f"{file.name} has no sheets.")
     if wanted is None and len(names) > 1:
         notes.append(
-            f"the first of {len(names)} sheets, {shown(names[0])}, is read; --sheet names another: "
-            f"{', '.join(map(shown, names[1:4]))}."
+            f"Only the first of {len(names)} sheets, {shown(names[0])}, was read; --sheet selects "
+            f"another, such as {', '.join(map(shown, names[1:4]))}."
         )
-    about_sheets = "".join(f" Note that {note}" for note in notes)
+    about_sheets = "".join(f" {note}" for note in notes)
     try:
         return _from_rows(found["rows"], file, wanted or names[0], notes)
     except InputError as error:
-        # What is missing may stand in another sheet.
+        # What is missing may be in another sheet.
         error.args = (f"{error}{about_sheets}",)
         raise
 
 
 def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[str]) -> Table:
-    """Take the first row with more than one value for the names; what is above it is a title."""
+    """Use the first row with more than one value as the header; rows above it are a title."""
     where = f"{file.name}, sheet {shown(sheet)}"
     n_filled = [sum(cell is not None for cell in row) for row in rows]
     width = max(n_filled, default=0)
@@ -48,7 +48,7 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
     if first is None:
         raise InputError(f"{where} is empty.")
     if any(n_filled[:first]):
-        notes.append(f"left out {many(first, 'row')} above the names of the columns.")
+        notes.append(f"Skipped {many(first, 'row')} above the header.")
     cells = rows[first:]
     if file.how.no_header:
         cells.insert(0, [f"x{i}" for i in range(len(cells[0]))])
@@ -58,7 +58,7 @@ def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[s
     if len(cells) == 1:
         raise InputError(f"{where} has {many(len(names), 'column')}, but no rows.")
     columns = list(zip(*cells[1:], strict=True))
-    # Formatted cells at the right edge are no columns.
+    # Empty formatted cells at the right edge are not columns.
     kept = [i for i, name in enumerate(names) if name or any(one is not None for one in columns[i])]
     first_row = 1 if file.how.transpose else first + 2 - file.how.no_header
     names, columns = [names[i] for i in kept], [columns[i] for i in kept]

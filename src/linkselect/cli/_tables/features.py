@@ -1,4 +1,4 @@
-"""Put a table together from its columns: numbers, text, labels and ids."""
+"""Assemble a table from its columns: numbers, text, labels and ids."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect._arrays import FloatArray
-from linkselect._messages import many
+from linkselect._messages import first_few, many
 from linkselect.cli._errors import InputError, shown
 from linkselect.cli._tables.column_kinds import TextColumn, as_floats, encode, kind_of, note_on
 from linkselect.cli._tables.label_column import describe_rows
 from linkselect.cli._tables.reading import Reading, TableFile
 from linkselect.cli._tables.table import INDEX_NAMES, Table, assign_roles, value_text, without_marks
 
-# A table with this many more rows than columns may have been meant the other way round.
+# A table with this many times more rows than columns may need --transpose.
 _LIKE_TRANSPOSED = 4
 
 
@@ -32,15 +32,15 @@ class Parts:
     numbers : array of shape (n_rows, n_numbers)
         The features that are numbers, NaN for missing values.
     places : sequence of int
-        The number of each of these in the table.
+        The position of each of these features in the table.
     texts : dict of int to list
-        The other features, by number: text, None if missing; an empty list if it is none.
+        The other features by position: text, None if missing; an empty list if not text.
     others : dict of str to list
-        The values of the "label", the "ids", the "group" and the "batch", as far as there are any.
+        The values of the "label", "ids", "group" and "batch" columns that exist.
     where : callable
-        What a message calls a row.
+        Returns the name of a row for messages.
     separator : str
-        What stands between values.
+        The separator between values.
     """
 
     numbers: NDArray[Any]
@@ -54,7 +54,7 @@ class Parts:
 def unique_names(
     names: Sequence[str], what: str = "feature name"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Give every column a name of its own; the first may have none. Return them and notes.
+    """Make all column names unique; the first may be empty. Return the names and notes.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def unique_names(
     """
     taken, found = set(names), dict[str, None]()
     renamed: list[tuple[str, str]] = []
-    # Where to go on looking for a free number, so that none is tried twice.
+    # The search for a free number continues here, so that none is tried twice.
     numbers = defaultdict[str, Iterator[int]](lambda: count(2))
     for place, name in enumerate(names):
         new = name or (f"column {place + 1}" if place else "")
@@ -79,9 +79,7 @@ def unique_names(
         return tuple(found), []
     old, new = renamed[0]
     is_one = len(renamed) == 2
-    more = (
-        f" {many(len(renamed) - 1, 'other duplicate')} {'is' if is_one else 'are'} renamed alike."
-    )
+    more = f" {many(len(renamed) - 1, 'other duplicate')} {'is' if is_one else 'are'} renamed too."
     return tuple(found), [
         f"Duplicate {what} {shown(old)}; the second is renamed {shown(new)}."
         f"{more if len(renamed) > 1 else ''}"
@@ -89,13 +87,13 @@ def unique_names(
 
 
 def header_names(names: Sequence[str], file: TableFile) -> tuple[tuple[str, ...], list[str]]:
-    """Give every name in the header its own; metadata cannot be joined by a repeated sample id."""
+    """Make the names in the header unique; refuse a repeated sample id if metadata are joined."""
     if file.how.transpose and file.how.metadata is not None:
         sample, times = Counter(filter(None, names)).most_common(1)[0]
         if times > 1:
             raise InputError(
-                f"{file.name}: the header names the sample {shown(sample)} {times} times, so it is "
-                f"unclear which one {file.how.metadata.name} describes. Rename one of them."
+                f"{file.name}: sample {shown(sample)} appears {times} times in the header, and "
+                f"{file.how.metadata.name} cannot be joined to it. Rename one of them."
             )
     return unique_names(names, file.in_header)
 
@@ -107,10 +105,10 @@ def from_columns(
     notes: Sequence[str] = (),
     first_row: int = 1,
 ) -> Table:
-    """Put a table together from the cells of each column: text, numbers, None if missing.
+    """Assemble a table from the cells of each column: text, numbers, None if missing.
 
-    `first_row` is what a message calls the first row: in a spreadsheet not row 1. Of a transposed
-    table the first column is its header.
+    Messages count rows from `first_row`, which is not 1 in a spreadsheet. In a transposed table,
+    the first column is the header.
     """
     is_header = file.how.transpose
     names, renamed = unique_names(names)
@@ -151,7 +149,7 @@ def from_transposed(
     file: TableFile,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Put a table together whose rows are features.
+    """Assemble a table whose rows are features.
 
     Parameters
     ----------
@@ -164,9 +162,9 @@ def from_transposed(
     texts : mapping of int to list
         The rows that are not numeric, counted from 0.
     asked : mapping of int to list
-        The rows whose text was asked for.
+        The rows that are needed as text.
     file, notes
-        The file, and what should be said about it.
+        The file, and notes about it.
     """
     names, renamed = unique_names(names)
     roles = assign_roles(names, file, ids_first=True)
@@ -194,20 +192,20 @@ def from_matrix(
     beside: Mapping[str, Any],
     known: Sequence[str],
 ) -> Table:
-    """Split a matrix, in memory or stored, into features, label and ids.
+    """Split a matrix, in memory or stored, into features, labels and ids.
 
     Parameters
     ----------
     X : array, CSR matrix or Stored
         One row for each sample.
     file : TableFile
-        Where it is from.
+        The file that holds the matrix.
     names : sequence of str, optional
-        What its columns are called; without it they are named by their numbers.
+        Names of the columns. Default: x0, x1, ...
     beside : mapping of str to array
-        Arrays of their own, which may hold the label or the ids.
+        Other arrays of the file, which may hold the labels or the ids.
     known : sequence of str
-        All arrays of the file, for messages.
+        Names of all arrays of the file, for messages.
     """
     n_rows, n_columns = X.shape
     called = [f"x{i}" for i in range(n_columns)] if names is None else names
@@ -240,7 +238,7 @@ def from_matrix(
 def assemble(
     parts: Parts, names: Sequence[str], file: TableFile, notes: Sequence[str] = ()
 ) -> Table:
-    """Put a table together; columns without numbers are left out or encoded, and that is said."""
+    """Assemble a table; encode or leave out columns that are not numeric, and report it."""
     how = file.how
     parts, blank = _without_blank_rows(parts, file)
     parts, index = _without_index(parts, names, file)
@@ -256,7 +254,7 @@ def assemble(
             kinds[column.name] = kind
             if new:
                 encoded[column.name] = list(new)
-    # A few rows may share a name, as two probes of a gene do.
+    # A few rows may share a name, such as two probes of one gene.
     named = [2 * len(set(one.known)) > len(one.values) for one in texts if one.name in kinds]
     hints = _transposed_hint(parts, how) if named == [True] or (index and not named) else []
     rows, about_rows = describe_rows(parts.others, file)
@@ -266,9 +264,9 @@ def assemble(
         left_out = tuple(names)
     elif left_out and not features:
         raise InputError(
-            f"{file.name}: no column of numbers is left to rank; "
-            f"{', '.join(map(shown, left_out[:5]))} hold none. Pass --encode to use dates, yes or "
-            "no, and text of few values. Is the separator right (--separator)?"
+            f"{file.name} has no numeric column to rank; not numeric: "
+            f"{first_few([shown(name) for name in left_out])}. Check --separator, or pass --encode "
+            "to use dates, yes/no values, and text with few values."
         )
     return Table(
         np.column_stack([parts.numbers, *added.values()]) if added else parts.numbers,
@@ -282,9 +280,9 @@ def assemble(
 
 
 def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]]:
-    """Leave out rows at the end in which every cell is empty, as a spreadsheet saves them.
+    """Leave out empty rows at the end of the table, which spreadsheets save.
 
-    Only at the end: pairs may name rows by their number.
+    Empty rows elsewhere are kept, since pairs may name rows by their number.
     """
     if not (len(parts.places) or parts.texts):
         return parts, []
@@ -294,24 +292,22 @@ def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]
     marks, is_header = frozenset(file.missing), file.how.transpose
     others = [some for role, some in parts.others.items() if not (is_header and role == "ids")]
     for values in (*parts.texts.values(), *others):
-        # An empty list is a column that is no text.
+        # An empty list is a column that is not text.
         blank &= [value_text(value) in marks for value in values] or [False]
     n_kept = 1 + int(np.flatnonzero(~blank).max(initial=-1))
     if n_kept in (0, len(blank)):
         return parts, []
+    n_empty = many(len(blank) - n_kept, "empty column" if is_header else "empty row")
     return replace(
         parts,
         numbers=parts.numbers[:n_kept],
         texts={place: values[:n_kept] for place, values in parts.texts.items()},
         others={role: values[:n_kept] for role, values in parts.others.items()},
-    ), [
-        f"left out {many(len(blank) - n_kept, 'column' if is_header else 'row')} without any value "
-        "at the end."
-    ]
+    ), [f"Left out {n_empty} at the end."]
 
 
 def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple[Parts, list[str]]:
-    """Leave out a column of row names or numbers that has no name of its own."""
+    """Leave out a column without a name that holds row names or row numbers."""
     places = [*parts.places, *parts.texts]
     place = next((place for place in places if names[place] in INDEX_NAMES), None)
     if place is None:
@@ -326,11 +322,11 @@ def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple
         if name:
             return parts, []
         problem = (
-            f"{file.name}: column {place + 1} has no name, and does not number or name the rows. "
-            "Give it a name, or leave it out with --drop ''."
+            f"{file.name}: column {place + 1} has no name and holds neither row names nor row "
+            "numbers. Name the column, or leave it out with --drop ''."
         )
         hints = _transposed_hint(parts, file.how) if place in parts.texts else []
-        raise InputError(" ".join([problem, *(f"Or: {hint}" for hint in hints)]))
+        raise InputError(" ".join([problem, *hints]))
     kept = [i for i, one in enumerate(parts.places) if one != place]
     rest = replace(
         parts,
@@ -342,31 +338,31 @@ def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple
 
 
 def about_index(name: str) -> str:
-    """Say that a column was left out since it names or numbers the rows."""
-    called = f"the column {shown(name)}" if name else "the column that has no name,"
+    """Return the note on a column that was left out because it names or numbers the rows."""
+    called = f"column {shown(name)}" if name else "the column without a name"
     return (
-        f"left out {called} since it names or numbers the rows; --id-column {shown(name)} uses it "
+        f"Left out {called}, which names or numbers the rows; --id-column {shown(name)} uses it "
         "as ids."
     )
 
 
 def about_named_index(names: Iterable[str]) -> list[str]:
-    """Point to columns that pandas wrote as the index, and that have a name like any other."""
+    """Return notes on columns that pandas wrote as a named index."""
     return [
-        f"pandas wrote the column {shown(name)} as the index; --id-column {shown(name)} uses it as "
-        "ids, and pairs name rows by number without that."
+        f"Column {shown(name)} is the index that pandas wrote; --id-column {shown(name)} uses it "
+        "as ids. Without it, pairs name rows by number."
         for name in names
         if name not in INDEX_NAMES
     ]
 
 
 def _transposed_hint(parts: Parts, how: Reading) -> list[str]:
-    """Wonder about a table with far more rows than columns, whose rows have names."""
+    """Suggest --transpose for a table with far more rows than columns whose rows have names."""
     n_rows, n_numbers = parts.numbers.shape
-    told = how.label is not None or how.id_column is not None or how.transpose
-    if told or n_rows < max(100, _LIKE_TRANSPOSED * n_numbers):
+    is_clear = how.label is not None or how.id_column is not None or how.transpose
+    if is_clear or n_rows < max(100, _LIKE_TRANSPOSED * n_numbers):
         return []
     return [
-        f"each of {n_rows:,} rows has a name, and only {n_numbers} columns are numbers. If rows "
-        "are features, such as genes, and columns are samples, pass --transpose."
+        f"The table has {n_rows:,} named rows, but only {many(n_numbers, 'numeric column')}. If "
+        "rows are features, such as genes, and columns are samples, pass --transpose."
     ]

@@ -1,4 +1,4 @@
-"""Read .h5ad files: a matrix with the names of its rows and columns, and columns of `obs`."""
+"""Read .h5ad files: a matrix, the names of its rows and columns, and columns of `obs`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from linkselect._messages import GuidedError
+from linkselect._messages import GuidedError, many
 from linkselect._samples.sources.annotated import (
     features_of,
     matrices_of,
@@ -33,7 +33,7 @@ _PARTS = ("data", "indices", "indptr")
 
 
 def read_h5ad(file: TableFile) -> Table:
-    """Read a matrix of an .h5ad file into memory."""
+    """Read the matrix of an .h5ad file into memory."""
     with _readable(file) as stored:
         matrix = _matrix(stored, file)
         X = _values(stored[matrix], file) if file.wanted == "all" else None
@@ -41,16 +41,16 @@ def read_h5ad(file: TableFile) -> Table:
 
 
 def open_parts(file: TableFile) -> Table:
-    """Open a matrix of an .h5ad file to be read by parts."""
+    """Open the matrix of an .h5ad file for reading in parts."""
     with _readable(file) as stored:
         matrix = _matrix(stored, file)
         if sparse_format(stored[matrix]) == "csc":
             raise InputError(
-                f"{file.name}: {matrix} is stored by columns (CSC), and is read by parts "
-                "only if it is stored by rows. Allow more memory with --max-memory, or write it "
-                "again in Python after adata.X = adata.X.tocsr()."
+                f"{file.name}: {matrix} is stored by columns (CSC), but only matrices stored by "
+                "rows can be read in parts. Raise --max-memory, or save the file again in Python "
+                "after adata.X = adata.X.tocsr()."
             )
-        # A worker of a cluster may have another current folder.
+        # A worker of a cluster may have a different working directory.
         X = Stored(open_h5ad(file.path.resolve(), matrix))
         X.label = X.source.label = file.name
         table = _table(X, matrix, stored, file)
@@ -58,13 +58,13 @@ def open_parts(file: TableFile) -> Table:
 
 
 def size_of(file: TableFile) -> int:
-    """Return the bytes that the command would take with the matrix in memory."""
+    """Return the number of bytes that the command would need with the matrix in memory."""
     with _readable(file) as stored:
         return _bytes_needed(stored[_matrix(stored, file)])
 
 
 def matrix_named(array: str | None) -> str:
-    """Return where a matrix is in the file: X, a layer, or that of `raw`."""
+    """Return the path of a matrix in the file: X, a layer, or the matrix of `raw`."""
     if array in (None, "X"):
         return "X"
     return "raw/X" if array == "raw" else f"layers/{array}"
@@ -72,23 +72,24 @@ def matrix_named(array: str | None) -> str:
 
 @contextmanager
 def _readable(file: TableFile) -> Iterator[Any]:
-    """Open a file; whatever is wrong with it becomes one sentence."""
+    """Open a file; turn every error into one sentence."""
     if find_spec("anndata") is None or find_spec("h5py") is None:
         raise InputError(
-            f"{file.name}: .h5ad files need one more package: pip install 'linkselect[anndata]'."
+            f"{file.name}: reading .h5ad files needs another package. Run "
+            "pip install 'linkselect[anndata]'."
         )
     if file.how.transpose:
-        raise UsageError("--transpose: an .h5ad file has one sample in each row, always.")
+        raise UsageError("The rows of an .h5ad file are already samples. Omit --transpose.")
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # anndata warns of files that older versions wrote
+            warnings.simplefilter("ignore")  # anndata warns about files of older versions
             with opened(file.path, "anndata") as stored:
                 yield stored
     except (InputError, MemoryError):
         raise
     except GuidedError as error:
         raise InputError(problem_of(error)) from error
-    except Exception as error:  # what a damaged file raises is of many kinds
+    except Exception as error:  # a damaged file raises errors of many types
         why = (str(error) or type(error).__name__).splitlines()[0].rstrip(".")
         raise InputError(f"{file.name} is not a readable .h5ad file: {why}.") from error
 
@@ -101,7 +102,7 @@ def _matrix(stored: Any, file: TableFile) -> str:
     if file.how.array is not None:
         hint = nearest(file.how.array, called)
         raise InputError(f"{file.name} has no layer {shown(file.how.array)} (--array). {hint}")
-    others = f" Pass --array: {', '.join(called)}." if called else ""
+    others = f" Pass --array NAME for one of these: {', '.join(called)}." if called else ""
     raise InputError(f"{file.name} has no matrix X.{others}")
 
 
@@ -110,7 +111,7 @@ def _column(frame: Any, name: str) -> NDArray[Any]:
     import pandas as pd
     from anndata.io import read_elem
 
-    # Until anndata 0.8 the categories of a column were kept elsewhere in the frame.
+    # Before anndata 0.8, the categories of a column were stored elsewhere in the frame.
     old = str(frame.attrs.get("encoding-version")) == "0.1.0"
     values = pd.Series(read_elem(frame)[name].array if old else read_elem(frame[name]))
     found: NDArray[Any] = values.astype(object).where(values.notna(), None).to_numpy(object)
@@ -125,7 +126,7 @@ def _bytes_needed(node: Any) -> int:
 
 
 def _values(node: Any, file: TableFile) -> Any:
-    """Read a matrix into memory; what the file declares must fit before it is read."""
+    """Read a matrix into memory, after checking that its declared size fits."""
     if not sparse_format(node):
         n_rows, n_columns = node.shape
         file.check(n_rows, n_columns, max(node.dtype.itemsize, 4))
@@ -136,9 +137,9 @@ def _values(node: Any, file: TableFile) -> Any:
     file.check_bytes(_bytes_needed(node), "its sparse matrix")
     stored_type = numeric_type(node["data"].dtype, file.name)
     X = read_elem(node)
-    # Every feature has a score, whether or not a row uses it.
+    # Every feature gets a score, even if it is 0 in all rows.
     file.check(1, X.shape[1], 64)
-    # SciPy would read outside its memory where a row or column is that the matrix does not have.
+    # With an index out of bounds, SciPy would read outside its memory.
     X.check_format(full_check=True)
     X = csr_array(X).astype(stored_type)
     X.sum_duplicates()
@@ -146,14 +147,14 @@ def _values(node: Any, file: TableFile) -> Any:
 
 
 def _table(X: Any, matrix: str, stored: Any, file: TableFile) -> Table:
-    """Put matrix, names and columns of `obs` together; the names of the rows are the ids."""
+    """Combine matrix, names and columns of `obs` into a table; obs_names are the ids."""
     obs_names = read_names(stored, "obs", file.name)
     names, notes = unique_names(read_names(stored, features_of(matrix), file.name))
     known = [str(name) for name in stored["obs"].attrs["column-order"]]
     wanted = {name for name, _ in file.named.values()} & set(known)
     beside = {name: _column(stored["obs"], name) for name in wanted}
     name = file.how.id_column
-    # What another file calls the ids, and what the index is called, are the names of the rows.
+    # The name of the index, or the id column of another file, refers to obs_names.
     joined = file.how.metadata is not None or file.wanted == "metadata"
     if name is not None and name not in known and (joined or name == stored["obs"].attrs["_index"]):
         beside[name] = np.array(obs_names, dtype=object)
@@ -161,15 +162,15 @@ def _table(X: Any, matrix: str, stored: Any, file: TableFile) -> Table:
         X, names = np.empty((len(obs_names), 0)), ()
     if X.shape != (len(obs_names), len(names)):
         raise InputError(
-            f"{file.name}: {matrix} has the shape {X.shape}, but there are "
-            f"{len(obs_names):,} names of samples and {len(names):,} of features."
+            f"{file.name}: {matrix} has the shape {X.shape}, but there are {len(obs_names):,} "
+            f"sample names and {len(names):,} feature names."
         )
     if X.shape[0] == 0:
-        raise InputError(f"{file.name} has {X.shape[1]} features, but no samples.")
+        raise InputError(f"{file.name} has {many(X.shape[1], 'feature')}, but no samples.")
     table = from_matrix(X, file, names, beside, known)
     ids = table.ids
     if ids is None and len(set(obs_names)) == len(obs_names):
         ids = make_ids(obs_names, "obs_names", file.name)
     elif ids is None:
-        notes.append("several rows have the same name in obs, so pairs name rows by number.")
+        notes.append("The obs_names are not unique, so pairs name rows by number.")
     return replace(table, ids=ids, notes=(*notes, *table.notes))

@@ -1,4 +1,4 @@
-"""What the first lines of a text table tell: names, separator, where values start."""
+"""Detect the layout of a text table: column names, separator, and start of the values."""
 
 import codecs
 import csv
@@ -16,35 +16,35 @@ from linkselect.cli._tables.features import header_names
 from linkselect.cli._tables.reading import Reading, TableFile
 
 _LONGEST_HEADER = 64 << 20
-# Blank lines and comments before the header, and lines that a quoted name may go over.
+# Most blank lines and comments before the header, and most lines of a quoted name.
 _MOST_SKIPPED = 10_000
 _MOST_IN_NAME = 1_000
 
 
 @dataclass(frozen=True)
 class Layout:
-    """How the values of a text table are laid out.
+    """Layout of a text table.
 
     Parameters
     ----------
     names : tuple of str
-        The columns.
+        The column names.
     separator : str
-        What stands between values.
+        The separator between values.
     start : int
-        Where its values begin, in bytes.
+        The byte at which the values start.
     line_length : float
-        The mean length of a line, in bytes.
+        The mean length of a line in bytes.
     quote : str
-        What stands around values that hold the separator.
+        The quote character around values that contain the separator.
     comment : str
-        How lines begin that hold no values; empty if there are none.
+        The prefix of comment lines; empty if there are none.
     n_before : int
-        Lines before those of this table, for messages.
+        The number of lines before the values, for messages.
     numbered : bool
-        Whether the names are only numbers that we gave.
+        Whether the file has no header, so that columns are named x0, x1, ...
     notes : tuple of str
-        What should be said about the header.
+        Notes on the header.
     """
 
     names: tuple[str, ...]
@@ -59,23 +59,25 @@ class Layout:
 
 
 def _check_options(how: Reading) -> None:
-    """Refuse options that no text table can be read with."""
+    """Refuse invalid values of --encoding and --decimal."""
     try:
         "x".encode(how.encoding)
     except (LookupError, ValueError):
-        known = "is not known as an encoding of text. Try latin-1"
-        raise UsageError(f"--encoding {how.encoding!r} {known}.") from None
+        problem = f"--encoding {how.encoding!r} is not a known text encoding. Try latin-1."
+        raise UsageError(problem) from None
     if codecs.lookup(how.encoding).name.startswith(("utf-16", "utf-32")):
         raise UsageError(
-            f"--encoding {how.encoding}: UTF-16 is recognized by its first bytes, so leave "
-            "--encoding out. If that fails, save the table as UTF-8."
+            f"--encoding {how.encoding} is detected automatically. Omit --encoding; if that fails, "
+            "save the table as UTF-8."
         )
     if len(how.decimal) != 1 or how.decimal.isalnum() or how.decimal in '+-"\r\n':
-        raise UsageError(f"--decimal {how.decimal!r} must be one sign, such as a comma.")
+        raise UsageError(
+            f"--decimal {how.decimal!r} must be one punctuation mark, such as a comma."
+        )
 
 
 def open_stream(path: Path, start: int = 0) -> Any:
-    """Open a text table at a place, unpacked; UTF-16 that says so becomes UTF-8."""
+    """Open a text table at a byte, decompressed; convert UTF-16 with a byte-order mark to UTF-8."""
     file: Any = gzip.GzipFile(path) if is_packed(path) else path.open("rb")
     if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         with file:
@@ -84,32 +86,32 @@ def open_stream(path: Path, start: int = 0) -> Any:
                 file = io.BytesIO(file.read().decode("utf-16").encode())
             except UnicodeDecodeError as error:
                 raise InputError(
-                    f"{path.name} begins like UTF-16 text, but is not. Save it as UTF-8."
+                    f"{path.name} starts like UTF-16 text, but is not valid. Save it as UTF-8."
                 ) from error
     file.seek(start)
     return file
 
 
 def is_packed(path: Path) -> bool:
-    """Tell whether a table is compressed, by how its name ends."""
+    """Return whether a table is compressed, by the ending of its name."""
     return path.suffix.lower() == ".gz"
 
 
 def look(file: TableFile) -> Layout:
-    """Find the layout: names, separator, and where values start."""
+    """Detect the layout of a text table from its first lines."""
     _check_options(file.how)
     with open_stream(file.path) as stream:
-        start, n_before, told = _first_line(stream, file)
+        start, n_before, named = _first_line(stream, file)
         place = stream.tell()
         first = stream.readline(_LONGEST_HEADER)
         lines = first + stream.read(1 << 20)
     if b"\0" in start + first:
         raise InputError(
-            f"{file.name}, line {n_before}: zero bytes, which no text table holds. Is it a text "
-            "file?"
+            f"{file.name}, line {n_before}: the line contains zero bytes, so this is not a text "
+            "file. Save the table as CSV."
         )
     header = decoded(start, n_before - 1, file).strip("\ufeff\r\n")
-    separator = told or _separator(header, file)
+    separator = named or _separator(header, file)
     cells = _cells(header, separator, file.name)
     notes: list[str] = []
     if file.how.no_header:
@@ -120,8 +122,8 @@ def look(file: TableFile) -> Layout:
         if len(values) == len(cells) + 1 and values[-1]:
             cells = ["", *cells]
             notes.append(
-                "the header is one name shorter than the lines, as R writes it: the first value of "
-                "each line is the name of the row."
+                "The header has one name fewer than the lines have values, as R writes it: the "
+                "first value of each line is read as the row name."
             )
         _check_header(cells, header, file.name)
         names, renamed = header_names(cells, file)
@@ -140,8 +142,8 @@ def look(file: TableFile) -> Layout:
 def _first_line(stream: IO[bytes], file: TableFile) -> tuple[bytes, int, str | None]:
     """Read the first line that is neither blank nor a comment.
 
-    Return it, the number of lines up to there, and the separator if a line such as `sep=;`, which
-    Excel reads, names it.
+    Return the line, the number of lines read, and the separator if a line such as `sep=;`, which
+    Excel understands, declares it.
     """
     start, n_lines, separator = _skip_to_header(stream, file.name)
     if start.count(b'"') % 2:  # a quoted name may hold a line break
@@ -150,14 +152,14 @@ def _first_line(stream: IO[bytes], file: TableFile) -> tuple[bytes, int, str | N
         raise InputError(f"{file.path} is empty.")
     if b"\r" in re.sub(rb'"[^"]*"', b"", start).rstrip(b"\r\n"):
         raise InputError(
-            f"{file.name}: its lines end in CR alone, as on old Macs. Save it with line ends of "
-            "today (LF or CRLF)."
+            f"{file.name}: lines end in CR alone, as on classic Mac OS. Save the file with LF or "
+            "CRLF line endings."
         )
     return start, n_lines, None if file.how.separator else separator
 
 
 def _skip_to_header(stream: IO[bytes], source: str) -> tuple[bytes, int, str | None]:
-    """Read on to the header; return it, its line, and the separator that a line names."""
+    """Return the header, its line number, and the separator that a line declares."""
     separator = None
     n_bytes = 0
     for n_lines in range(1, _MOST_SKIPPED + 1):
@@ -172,15 +174,15 @@ def _skip_to_header(stream: IO[bytes], source: str) -> tuple[bytes, int, str | N
         if n_bytes > _LONGEST_HEADER:
             break
     raise InputError(
-        f"{source}: {n_lines:,} lines at the start are blank or comments, and none names the "
-        "columns. Delete them, or is this not a table?"
+        f"{source}: the first {n_lines:,} lines are blank or comments, and there is no header. "
+        "Delete these lines, or check that the file is a table."
     )
 
 
 def _to_closing_quote(
     start: bytes, n_lines: int, stream: IO[bytes], source: str
 ) -> tuple[bytes, int]:
-    """Read the rest of a header whose quoted name goes over lines."""
+    """Read the rest of a header in which a quoted name spans several lines."""
     parts, n_bytes = [start], len(start)
     is_open = True
     while is_open and len(parts) <= _MOST_IN_NAME and n_bytes < _LONGEST_HEADER:
@@ -192,8 +194,8 @@ def _to_closing_quote(
         is_open ^= bool(line.count(b'"') % 2)
     if is_open:
         raise InputError(
-            f"{source}, line {n_lines}: a quote opens in the names of the columns and does not "
-            "close. Close it, or delete it."
+            f"{source}, line {n_lines}: a quote in the header is never closed. Close or delete "
+            "the quote."
         )
     return b"".join(parts), n_lines + len(parts) - 1
 
@@ -204,21 +206,21 @@ def _cells(line: str, separator: str, source: str) -> list[str]:
     except csv.Error as error:
         raise InputError(
             f"{source}: the first line {shown(line)} cannot be split into names: {error}. "
-            "Is the separator right (--separator)?"
+            "Check --separator."
         ) from None
 
 
 def decoded(block: bytes, n_before: int, file: TableFile) -> str:
-    """Decode lines of a table; an error names the line and the byte."""
+    """Decode lines of a table; errors name the line and the byte."""
     try:
         return block.decode(file.how.encoding)
     except UnicodeDecodeError as error:
         line = n_before + 1 + block.count(b"\n", 0, error.start)
         around = block[max(0, error.start - 12) : error.start + 12].decode("latin-1")
         raise InputError(
-            f"{file.name}, line {line}: the byte 0x{block[error.start]:02x} in {shown(around)} is "
-            f"not {file.how.encoding} text. Save the table as UTF-8, or say how it is encoded, "
-            "such as --encoding latin-1."
+            f"{file.name}, line {line}: byte 0x{block[error.start]:02x} in {shown(around)} is not "
+            f"valid {file.how.encoding}. Save the table as UTF-8, or pass its encoding, such as "
+            "--encoding latin-1."
         ) from error
 
 
@@ -227,13 +229,13 @@ def _separator(header: str, file: TableFile) -> str:
     if how.separator is not None:
         separator = {"tab": "\t", "\\t": "\t", "space": " "}.get(how.separator, how.separator)
         if len(separator) != 1:
-            raise UsageError(f"--separator {how.separator!r} must be one character, or tab.")
+            raise UsageError(f"--separator {how.separator!r} must be one character, tab or space.")
     else:
         separator = _found_separator(header, file)
     if separator == how.decimal:
         raise UsageError(
-            f"--decimal {how.decimal}: in {file.name} the same sign stands between the values. "
-            "Leave --decimal out, or name what stands between them by --separator."
+            f"--decimal {how.decimal}: {file.name} uses the same character as separator. Omit "
+            "--decimal, or pass --separator."
         )
     return separator
 
@@ -248,17 +250,17 @@ def _found_separator(header: str, file: TableFile) -> str:
     if len(bare.split()) > 1:
         raise InputError(
             f"{file.name}: the first line {shown(header)} has no comma, semicolon, tab or bar. "
-            "If values are separated by single spaces, pass --separator space; if it is a title, "
+            "If spaces separate the values, pass --separator space; if the line is a title, "
             "delete it."
         )
-    return next(sign for sign in ",;" if sign != file.how.decimal)  # one column: any will do
+    return next(sign for sign in ",;" if sign != file.how.decimal)  # one column: any works
 
 
 def _check_header(names: Sequence[str], header: str, source: str) -> None:
     counting = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
     if all(map(NUMBER.fullmatch, names)) and list(names) not in counting:
         raise InputError(
-            f"{source}: the first line has only numbers ({shown(header)}), but it should name "
-            "the columns. Add a line of names, or pass --no-header; columns are then called x0, "
-            "x1, ... and --label takes a number, such as -1 for the last."
+            f"{source}: the first line has only numbers ({shown(header)}), but should hold the "
+            "column names. Add a line of names; or pass --no-header, which names columns x0, x1, "
+            "..., and give --label a number, such as -1 for the last column."
         )

@@ -1,4 +1,4 @@
-"""How much memory a table may take, known before it is read and held while it is."""
+"""Limit the memory that a table may take, before and while it is read."""
 
 import re
 from collections.abc import Iterator
@@ -8,16 +8,16 @@ from pathlib import Path
 from linkselect.cli._errors import UsageError
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
-# A table is held as it is read, as one matrix, and scaled.
+# A table is in memory up to three times: as read, as one matrix, and scaled.
 _COPIES = 3
-# What libraries take for themselves while they read.
+# Memory that libraries take while they read.
 _OVERHEAD = 256 << 20
 _PROC = Path("/proc")
 _CGROUP = Path("/sys/fs/cgroup")
 
 
 def parse_size(text: str) -> int:
-    """Turn "500MB", "2GB" or a number of bytes into bytes.
+    """Convert "500MB", "2GB" or a number of bytes to bytes.
 
     Examples
     --------
@@ -30,12 +30,12 @@ def parse_size(text: str) -> int:
     except (ValueError, OverflowError):
         size = 0
     if size < 1:
-        raise UsageError(f"--max-memory {text!r} is not a size. Write 500MB or 4GB.")
+        raise UsageError(f"--max-memory {text!r} is not a size. Write, for example, 500MB or 4GB.")
     return size
 
 
 def readable_size(n_bytes: float) -> str:
-    """Write a number of bytes for people.
+    """Format a number of bytes with a unit.
 
     Examples
     --------
@@ -50,18 +50,18 @@ def readable_size(n_bytes: float) -> str:
 
 
 def bytes_needed(n_rows: float, n_columns: float, itemsize: int = 8) -> int:
-    """Return the bytes that so many numbers take while a table is read and scaled."""
+    """Return the memory in bytes for reading and scaling a table of this shape."""
     return int(_COPIES * n_rows * n_columns * itemsize)
 
 
 def available_memory() -> int | None:
-    """Return the bytes that can be had without swapping; None if the system does not tell."""
+    """Return the memory in bytes available without swapping; None if it is unknown."""
     found = [_system_size("meminfo", "MemAvailable"), _cgroup_left()]
     return min((size for size in found if size is not None), default=None)
 
 
 def _system_size(file: str, name: str) -> int | None:
-    """Look a size up in a file of the system, in bytes."""
+    """Look up a size in a file of /proc, in bytes."""
     try:
         lines = (_PROC / file).read_text().splitlines()
     except OSError:
@@ -74,16 +74,16 @@ def _cgroup_left() -> int | None:
         most = int((_CGROUP / "memory.max").read_text())
         used = int((_CGROUP / "memory.current").read_text())
         lines = (_CGROUP / "memory.stat").read_text().splitlines()
-        # Copies of files count as used, but make room for whoever needs it.
+        # Cached files count as used, but the system frees them on demand.
         kept = {"active_file", "inactive_file"}
-        copies = sum(int(size) for name, size in map(str.split, lines) if name in kept)
-        return max(0, most - used + copies)
+        cached = sum(int(size) for name, size in map(str.split, lines) if name in kept)
+        return max(0, most - used + cached)
     except (OSError, ValueError):  # no such group, or "max": no limit
         return None
 
 
 def memory_limit(max_memory: str | None) -> int:
-    """Return the bytes that were asked for, or three quarters of what is available."""
+    """Return the limit in bytes: `max_memory`, or three quarters of the available memory."""
     if max_memory is not None:
         return parse_size(max_memory)
     available = available_memory()
@@ -92,10 +92,10 @@ def memory_limit(max_memory: str | None) -> int:
 
 @contextmanager
 def limited_memory(limit: int) -> Iterator[None]:
-    """Make the system refuse more memory than this; MemoryError says so."""
+    """Limit the memory of this process; exceeding it raises MemoryError."""
     try:
         import resource
-    except ImportError:  # not on this system; the running count must do
+    except ImportError:  # not on this system, where only the checks of sizes apply
         yield
         return
     before = resource.getrlimit(resource.RLIMIT_DATA)

@@ -1,4 +1,4 @@
-"""A second table with one row for each sample, joined to the first by the ids."""
+"""Join a second table, with one row for each sample, by sample ids."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from linkselect.cli._tables.label_column import describe_rows
 from linkselect.cli._tables.reading import Reading, TableFile
 from linkselect.cli._tables.table import Table, make_ids
 
-# Options that are about the table alone.
+# Options that apply to the main table only.
 _OF_TABLE: dict[str, Any] = {"metadata": None, "transpose": False, "no_header": False}
 _OF_TABLE |= {"drop": (), "separator": None, "array": None}
 _MOST_NAMED = 3
@@ -25,20 +25,20 @@ _PLACES = {"label": "labels", "group": "groups", "batch": "batches"}
 
 @dataclass(frozen=True)
 class Metadata:
-    """What a file says about samples, as text.
+    """Metadata of samples, as text.
 
     Parameters
     ----------
     file : TableFile
         The file.
     columns : tuple of str
-        All of its columns.
+        Names of all its columns.
     ids : tuple of str
-        The sample that each row is about.
+        The sample id of each row.
     values : dict of str to array
-        The columns that were named and are there, by their role.
+        The columns of the file that options name, by their role.
     notes : tuple of str
-        What should be said about how it was read.
+        Notes on how the file was read.
     """
 
     file: TableFile
@@ -49,10 +49,10 @@ class Metadata:
 
     @classmethod
     def of(cls, table: Table, file: TableFile) -> Metadata:
-        """Check what was read of a file of metadata."""
+        """Check a metadata file that was read as a table."""
         if table.ids is None:
             raise InputError(
-                f"{file.name} has no column of ids, by which it could be joined. Save it as CSV."
+                f"{file.name} has no id column to join it by. Save it as CSV with one."
             )
         some = {role: getattr(table, place) for role, place in _PLACES.items()}
         rows = [row for row, sample in enumerate(table.ids) if sample]
@@ -61,33 +61,33 @@ class Metadata:
         notes = [f"{file.name}: {note}" for note in table.notes]
         n_empty = len(table.ids) - len(ids)
         if n_empty:
-            notes.append(f"{file.name}: left out {many(n_empty, 'row')} without an id.")
+            notes.append(f"{file.name}: Skipped {many(n_empty, 'row')} without an id.")
         return cls(file, table.left_out, ids, values, tuple(notes))
 
     @cached_property
     def row_of(self) -> dict[str, int]:
-        """The row of each sample."""
+        """The row number of each sample."""
         return {sample: row for row, sample in enumerate(self.ids)}
 
     def why_no_column(self, name: str, option: str, file: TableFile, names: Sequence[str]) -> str:
-        """Say that a column is in neither file, or that the table lacks the ids."""
+        """Return the error for a column in neither file, or for a table without the id column."""
         if option != "--id-column":
             hint = nearest(name, [*self.columns, *names])
             which = f"{file.name} nor {self.file.name}"
             return f"Neither {which} has a column {shown(name)} ({option}). {hint}"
         samples = [one for one in names if one in self.row_of]
-        hint = f"{nearest(name, names)} Give the columns of ids the same name in both files."
+        hint = f"{nearest(name, names)} The id column must have the same name in both files."
         if samples:
             listed = _first(samples, 2)
             hint = f"Its columns are samples of {self.file.name} ({listed}): pass --transpose."
         where = f"{file.name} has no column {shown(name)} ({option})"
-        return f"{where} to join {self.file.name} by. {hint}"
+        return f"{where}, by which {self.file.name} is joined. {hint}"
 
     def joined(self, table: Table, file: TableFile) -> Table:
-        """Return the table with what the metadata say about its rows."""
+        """Return the table with the labels, groups and batches of the metadata."""
         if table.ids is None:
             raise InputError(
-                f"{file.name} has no ids of samples, so that {self.file.name} cannot be joined."
+                f"{file.name} has no sample ids, so {self.file.name} cannot be joined to it."
             )
         rows = np.array([self.row_of.get(sample, -1) for sample in table.ids], dtype=np.intp)
         if (rows < 0).all():
@@ -97,15 +97,15 @@ class Metadata:
         for role, place in _PLACES.items():
             source = self.file if role in self.values else file
             plain = replace(source, how=replace(file.how, metadata=None), wanted="rows")
-            described, said = describe_rows({role: self._column(role, table, rows, file)}, plain)
+            described, more = describe_rows({role: self._column(role, table, rows, file)}, plain)
             known[place] = described[place]
-            notes += said
+            notes += more
         return replace(table, **known, notes=tuple(notes))
 
     def _column(
         self, role: str, table: Table, rows: NDArray[np.intp], file: TableFile
     ) -> NDArray[Any] | None:
-        """Return what is known in a role of each row of a table, from either file."""
+        """Return the values of a role for each row of a table, combined from both files."""
         here: NDArray[Any] | None = getattr(table, _PLACES[role])
         if role not in self.values:
             return here
@@ -119,30 +119,30 @@ class Metadata:
         for row, (one, other) in enumerate(zip(*plain, strict=True)):
             if one is not None and other is not None and one != other:
                 name, option = file.named[role]
-                where = f"the sample {shown(table.ids[row])}: {shown(one)} and {shown(other)}"
+                where = f"sample {shown(table.ids[row])}: {shown(one)} and {shown(other)}"
                 raise InputError(
                     f"{file.name} and {self.file.name} both have a column {shown(name)} "
-                    f"({option}), and they differ for {where}. Rename or delete one of the columns."
+                    f"({option}), but differ for {where}. Rename or delete one of the columns."
                 )
-        # What one file does not know, the other may.
+        # A value that is missing in one file may be in the other.
         return np.where([one is None for one in plain[0]], there, here)
 
     def _why_nothing_in_common(self, table: Table, file: TableFile) -> str:
         assert table.ids is not None
         one, other = shown(table.ids[0]), shown(next(iter(self.ids), ""))
         turned = self.row_of.keys() & set(table.names)
-        hint = "Is the column of ids the right one (--id-column)?"
+        hint = "Check that --id-column names the right column."
         if turned and file.how.transpose:
-            hint = "The rows are the samples: leave --transpose out."
+            hint = "The rows are already samples: omit --transpose."
         elif turned:
             hint = "The columns of the table are the samples: pass --transpose."
         return (
-            f"{file.name} and {self.file.name} have no sample in common: the first is {one} in the "
-            f"table and {other} in the metadata. {self._about_spelling(table.ids) or hint}"
+            f"{file.name} and {self.file.name} have no samples in common: the first is {one} in "
+            f"the table and {other} in the metadata. {self._about_spelling(table.ids) or hint}"
         )
 
     def _about_spelling(self, absent: Sequence[str]) -> str:
-        """Point to the first id that is probably meant, but written in another way."""
+        """Suggest the sample that the first misspelt id probably refers to."""
         from linkselect.pairs._ids import spelt_otherwise
 
         known = set(absent)
@@ -150,45 +150,45 @@ class Metadata:
         if not found:
             return ""
         one, other = next(iter(found.items()))
-        others = f", and {len(found) - 1:,} others alike" if len(found) > 1 else ""
+        more = f" (and {many(len(found) - 1, 'similar case')})" if len(found) > 1 else ""
         return (
-            f"{shown(one)} is probably {shown(other)} in {self.file.name}{others}: write ids in "
-            "the same way in both files."
+            f"{shown(one)} is probably {shown(other)} in {self.file.name}{more}: write ids the "
+            "same way in both files."
         )
 
     def _about_join(self, table: Table, rows: NDArray[np.intp], file: TableFile) -> list[str]:
-        """Say which samples are in one of the files only."""
+        """Return notes on samples that are in only one of the files."""
         assert table.ids is not None
         notes = []
         lacking = [table.ids[row] for row in np.flatnonzero(rows < 0)]
         if lacking:
             notes.append(
-                f"{len(lacking):,} of {many(len(rows), 'sample')} of {file.name} not in "
-                f"{self.file.name} ({_first(lacking)}): kept, with nothing known from there. "
+                f"{len(lacking):,} of {many(len(rows), 'sample')} in {file.name} not found in "
+                f"{self.file.name} ({_first(lacking)}): kept without metadata. "
                 f"{self._about_spelling(lacking)}".rstrip()
             )
         present = set(table.ids)
         more = [sample for sample in self.ids if sample not in present]
         if more:
             notes.append(
-                f"{many(len(more), 'sample')} of {self.file.name} not in {file.name}: left out "
-                f"({_first(more)})."
+                f"{many(len(more), 'sample')} in {self.file.name} not found in {file.name}: "
+                f"skipped ({_first(more)})."
             )
         if not self.values:
             notes.append(
-                f"{self.file.name} is not used: --label, --group and --batch name none of its "
+                f"{self.file.name} is ignored: --label, --group and --batch name none of its "
                 f"columns ({_first(self.columns, 8)})."
             )
         return notes
 
 
 def metadata_file(how: Reading) -> TableFile:
-    """Return the file of metadata, to be read for the ids and the columns that were named."""
+    """Return the metadata file, to be read for the ids and the columns that options name."""
     assert how.metadata is not None
     if how.id_column is None:
         raise UsageError(
-            f"--metadata {how.metadata.name} is joined by the ids of samples. Name the column that "
-            "holds them by --id-column."
+            f"--metadata {how.metadata.name} is joined by sample ids. Name their column with "
+            "--id-column."
         )
     return TableFile(how.metadata, replace(how, **_OF_TABLE), "metadata")
 

@@ -1,8 +1,8 @@
-"""Read a spreadsheet or a MATLAB file in a process of its own, which may crash without harm.
+"""Read a spreadsheet or a MATLAB file in a separate process, which may crash without harm.
 
-The libraries that read them end their process, or read outside their memory, if a file is made for
-it. `read_apart` starts this file as a script, which imports nothing of ours and so starts quickly:
-`python own_process.py KIND FILE BYTES SECONDS ARGUMENTS` prints what it found.
+A malicious file can make the libraries that read these formats crash, or read outside their memory.
+`read_apart` runs this file as a script, which does not import linkselect and so starts quickly:
+`python own_process.py KIND FILE BYTES SECONDS ARGUMENTS` prints the contents of the file.
 """
 
 from __future__ import annotations
@@ -18,26 +18,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from linkselect.cli._tables.reading import TableFile
 
-# What the process takes for itself, and how long it may work: in all, and for each megabyte.
+# Memory that the process needs for itself, and its time limit: fixed, and for each megabyte.
 _OVERHEAD = 256 << 20
 _SECONDS, _SECONDS_PER_MB = 60, 4
 
 
 def read_apart(kind: str, file: TableFile, arguments: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Start a process that reads a file.
+    """Read a file in a separate process.
 
     Parameters
     ----------
     kind : str
         "spreadsheet" or "MATLAB file".
     file : TableFile
-        The file, and how much memory may be used.
+        The file, with the memory limit.
     arguments : dict
-        What to read of it, as plain data.
+        Arguments of the reader, as plain data.
 
     Returns
     -------
-    dict, and a stream of what follows it
+    dict, and a stream of the data that follow it
     """
     from linkselect.cli._errors import InputError
 
@@ -50,20 +50,20 @@ def read_apart(kind: str, file: TableFile, arguments: dict[str, Any]) -> tuple[d
     try:
         found: dict[str, Any] = json.loads(stream.readline())
     except ValueError:
-        found = {"error": f"its reader ended with {ended.returncode}."}
+        found = {"error": f"its reader stopped with exit code {ended.returncode}."}
     if "memory" in found or b"memory allocation" in ended.stderr:
-        file.refuse("reading it took more than that")
+        file.refuse("reading it needs more")
     if "error" in found:
         why = found["error"].splitlines()[0]
         raise InputError(f"{file.name} is not a readable {kind}: {why}")
     return found, stream
 
 
-# -- in the other process ----------------------------------------------------------------------
+# -- in the separate process -------------------------------------------------------------------
 
 
 def cell(value: Any) -> Any:
-    """Return a value that JSON can hold, None for an empty cell.
+    """Convert the value of a cell to one that JSON can represent, None for an empty cell.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def cell(value: Any) -> Any:
 
 
 def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
-    """Return the names of all sheets, and the rows of the wanted one, or of the first."""
+    """Return the names of all sheets, and the rows of `sheet`, or else of the first."""
     import python_calamine
 
     with python_calamine.CalamineWorkbook.from_path(path) as book:
@@ -91,7 +91,7 @@ def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
 
 
 def name_of_features(shapes: Mapping[str, tuple[int, ...]], named: str | None) -> str | None:
-    """Return the array of features: as it was named, else a usual name, else the only matrix."""
+    """Return the name of the feature array: `named`, else a usual name, else the only matrix."""
     wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
     known = [name for name in _FEATURES if name in wide] or wide * (len(wide) == 1)
     return next(iter(known), None) if named is None else named
@@ -100,16 +100,16 @@ def name_of_features(shapes: Mapping[str, tuple[int, ...]], named: str | None) -
 def read_matlab(
     path: str, array: str | None, others: list[str | None]
 ) -> tuple[dict[str, Any], bytes]:
-    """Return shape and kind of all variables, and the wanted ones as an NPZ archive.
+    """Return the shape and type of all variables, and the requested ones as an NPZ archive.
 
     Parameters
     ----------
     path : str
         The file.
     array : str or None
-        The matrix of features, if it was named.
+        The name of the feature matrix, if given.
     others : list of str or None
-        Further variables to read, if they are there.
+        Further variables to read if they exist.
     """
     import numpy as np
     import scipy.io
@@ -123,7 +123,7 @@ def read_matlab(
     arrays: dict[str, Any] = {}
     for name, values in scipy.io.loadmat(path, variable_names=wanted, appendmat=False).items():
         if issparse(values):
-            # The file says where values are, and nothing has checked it in version 5 and later.
+            # In version 5 and later, SciPy does not check the indices of the file.
             values = values.tocsc()
             values.check_format(full_check=True)
             arrays |= {f"_{name}.{part}": getattr(values, part) for part in SPARSE_PARTS}
@@ -137,36 +137,36 @@ def read_matlab(
     return {"contents": contents}, archive.getvalue()
 
 
-# What features are usually called, what is neither numbers nor text, and what a sparse matrix
-# consists of.
+# Usual names of the features, types that are neither numbers nor text, and the arrays of a sparse
+# matrix.
 _FEATURES = ("X", "x", "data", "fea", "features")
 _NO_ARRAYS = ("struct", "object", "function", "opaque", "unknown")
 SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
 def _content(value: Any) -> Any:
-    """Return what a cell of a MATLAB file holds: a text or a number, no text if it is empty."""
+    """Return the text or number in a MATLAB cell, "" if it is empty."""
     if value.size > 1 or value.dtype.hasobject:
-        raise ValueError("several values within a cell are not read.")
+        raise ValueError("a cell with several values is not supported.")
     return value.item() if value.size else ""
 
 
 def main(kind: str, path: str, n_bytes: str, seconds: str, arguments: str) -> None:
-    """Print what a file holds, or why it cannot be read."""
+    """Print the contents of a file, or why it cannot be read."""
     try:
         import resource
 
         resource.setrlimit(resource.RLIMIT_DATA, (int(n_bytes), int(n_bytes)))
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds)))
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    except (ImportError, ValueError):  # not on this system, or a lower limit holds already
+    except (ImportError, ValueError):  # not on this system, or a lower limit is already set
         pass
     read: Any = {"spreadsheet": read_sheet, "MATLAB file": read_matlab}[kind]
     try:
         found, data = read(path, **json.loads(arguments))
     except MemoryError:
         found, data = {"memory": True}, b""
-    except BaseException as error:  # a panic of a library is no Exception
+    except BaseException as error:  # a panic in Rust is not an Exception
         found, data = {"error": str(error) or type(error).__name__}, b""
     sys.stdout.buffer.write(json.dumps(found).encode() + b"\n" + data)
 

@@ -1,4 +1,4 @@
-"""Tables that are read by parts: Parquet files and folders of them, NPY, Zarr and .h5ad files."""
+"""Open tables for reading in parts: Parquet files and folders, NPY, Zarr and .h5ad files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linkselect._messages import GuidedError, first_few
+from linkselect._messages import GuidedError, first_few, many
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._tables.column_kinds import NUMBER
 from linkselect.cli._tables.columnar import arrow_errors, check_columns, check_footer
@@ -26,16 +26,16 @@ from linkselect.cli._tables.table import INDEX_NAMES, StoredTable, Table, assign
 if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Stored
 
-INTO_MEMORY = "read it into memory: without --by-parts or --scheduler, with enough --max-memory"
+INTO_MEMORY = "read it into memory: omit --by-parts and --scheduler, and raise --max-memory"
 
 
 def size_of(file: TableFile) -> int:
-    """Return the bytes that the command would take with all of the table in memory.
+    """Return the number of bytes that the command would need with the table in memory.
 
-    Nothing but the header or footer of a file is read.
+    Only the header or footer of each file is read.
     """
     with library_errors(), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # opening the table says it
+        warnings.simplefilter("ignore")  # opening the table repeats the warnings
         if _is_h5ad(file.path):
             from linkselect.cli._tables import h5ad
 
@@ -60,7 +60,7 @@ def read_whole(file: TableFile) -> Table:
 
 
 def open_table(file: TableFile) -> Table:
-    """Open a table to be read by parts; labels and ids are read whole.
+    """Open a table for reading in parts; labels and ids are read at once.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def open_table(file: TableFile) -> Table:
 
     Returns
     -------
-    StoredTable, or a Table without features if only labels and ids are wanted
+    StoredTable, or a Table without features if only labels and ids are needed
     """
     _refuse_options(file)
     with library_errors(), warnings.catch_warnings(record=True) as caught:
@@ -85,7 +85,7 @@ def open_table(file: TableFile) -> Table:
 
 @contextmanager
 def library_errors() -> Iterator[None]:
-    """Turn what the library says about stored samples into an error of the command line."""
+    """Turn errors of the library about stored samples into errors of the command line."""
     try:
         yield
     except GuidedError as error:
@@ -96,15 +96,16 @@ def _refuse_options(file: TableFile) -> None:
     how = file.how
     numbers = [mark for mark in how.missing if NUMBER.fullmatch(mark)]
     refused = {
-        "--encode": how.encode
-        and "which takes columns of numbers only. Store dates and text as numbers",
-        "--transpose": how.transpose and "with one sample in each row. Store it so",
-        f"--missing {''.join(numbers[:1])}": numbers
-        and "and numbers are taken as they are there. Store missing values as null or NaN",
+        "--encode": how.encode and "Store dates and text as numbers",
+        "--transpose": how.transpose and "Store one sample in each row",
+        f"--missing {''.join(numbers[:1])}": numbers and "Store missing values as null or NaN",
     }
-    for option, why in refused.items():
-        if why:
-            raise UsageError(f"{option}: {file.name} is read by parts, {why}, or {INTO_MEMORY}.")
+    for option, instead in refused.items():
+        if instead:
+            raise UsageError(
+                f"{option} needs the table in memory, but {file.name} is read in parts. "
+                f"{instead}, or {INTO_MEMORY}."
+            )
 
 
 def _is_h5ad(path: Path) -> bool:
@@ -126,10 +127,10 @@ def _is_zarr(path: Path) -> bool:
 
 
 def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, int]:
-    """Read the ends of Parquet files.
+    """Read the footers of Parquet files.
 
-    Return what each column holds that has no other role, nothing if it holds numbers; the columns
-    with another role; the number of rows; and the bytes that the table takes in memory.
+    Return the kind of each feature column, "" if numeric; the columns with another role; the number
+    of rows; and the number of bytes that the table needs in memory.
     """
     import pyarrow.parquet
 
@@ -138,22 +139,24 @@ def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, in
     path = file.path
     files = parquet_files(path) if path.is_dir() else [path]
     if not files:
-        raise InputError(f"{path}: of folders, only those of Parquet files are read by parts.")
+        raise InputError(
+            f"{path} has no Parquet files; only folders of Parquet files can be read in parts."
+        )
     with arrow_errors(file, "Parquet"):
         for one in files:
             check_footer(one, "Parquet", file)
         found = [pyarrow.parquet.read_metadata(one) for one in files]
-        # A file without rows may have other types.
+        # A file without rows may have different types.
         schema = next((one for one in found if one.num_rows), found[0]).schema.to_arrow_schema()
     check_columns(schema.names, "Parquet", file)
-    said = folder_columns(files, path) if path.is_dir() else {}
-    names = [*schema.names, *(name for name in said if name not in schema.names)]
+    in_names = folder_columns(files, path) if path.is_dir() else {}
+    names = [*schema.names, *(name for name in in_names if name not in schema.names)]
     roles = assign_roles(names, file)
-    types = [*(_kind_of(field.type) for field in schema), *("names of folders" for _ in said)]
+    types = [*(_kind_of(field.type) for field in schema), *("folder names" for _ in in_names)]
     kinds = {names[place]: types[place] for place in roles.features}
     n_rows = sum(one.num_rows for one in found)
     if n_rows == 0:
-        raise InputError(f"{path.name} has {len(names)} columns, but no rows.")
+        raise InputError(f"{path.name} has {many(len(names), 'column')}, but no rows.")
     groups = (one.row_group(i).total_byte_size for one in found for i in range(one.num_row_groups))
     n_features = sum(not kind for kind in kinds.values())
     others = {role: names[place] for role, place in roles.others.items()}
@@ -161,7 +164,7 @@ def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, in
 
 
 def _kind_of(kind: Any) -> str:
-    """Say what a column holds; nothing if it holds numbers."""
+    """Return the kind of a column, "" if numeric."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -169,9 +172,9 @@ def _kind_of(kind: Any) -> str:
     if types.is_floating(kind) or types.is_integer(kind) or types.is_decimal(kind):
         return ""
     names = {
-        "yes and no": types.is_boolean,
+        "yes/no": types.is_boolean,
         "dates": types.is_temporal,
-        "no value": types.is_null,
+        "no values": types.is_null,
         "text": lambda one: types.is_string(one) or types.is_large_string(one),
     }
     return next((name for name, is_so in names.items() if is_so(kind)), "lists or bytes")
@@ -184,7 +187,7 @@ def _open_parquet(file: TableFile) -> Table:
     (kinds, others, n_rows, _), source = _look_into(file), file.name
     features = [name for name, kind in kinds.items() if not kind]
     no_numbers = {name: kind for name, kind in kinds.items() if kind}
-    # A worker of a cluster may have another current folder.
+    # A worker of a cluster may have a different working directory.
     stored = open_parquet(file.path.resolve(), features)
     columns = {role: _column(stored, name) for role, name in others.items()}
     rows, about_rows = describe_rows(columns, file)
@@ -196,14 +199,16 @@ def _open_parquet(file: TableFile) -> Table:
     index = {name for name in unnamed if np.unique(stored.column(name)).size == n_rows}
     names = tuple(name for name in features if name not in index)
     if not names:
-        held = ", ".join(map(shown, list(no_numbers)[:5])) or "there is none"
-        raise InputError(f"{source}: no column of numbers is left to rank ({held}).")
+        found = f"; not numeric: {first_few([shown(one) for one in no_numbers])}"
+        raise InputError(f"{source} has no numeric column to rank{found if no_numbers else ''}.")
     X = Stored(stored)
     if index:
         X = X.choose([place for place, name in enumerate(features) if name not in index])
     left_out = [f"{shown(name)} ({kind})" for name, kind in no_numbers.items()]
-    some = "1 column that holds" if len(left_out) == 1 else f"{len(left_out):,} columns that hold"
-    notes = [f"left out {some} no numbers: {first_few(left_out)}."] if left_out else []
+    notes = []
+    if left_out:
+        counted = many(len(left_out), "non-numeric column")
+        notes.append(f"Left out {counted}: {first_few(left_out)}.")
     written = {one for some in stored.indexes for one in some}
     notes += map(about_index, sorted(index))
     notes += about_named_index(name for name in names if name in written)
@@ -214,7 +219,7 @@ def _open_parquet(file: TableFile) -> Table:
 
 
 def _column(stored: Any, name: str) -> NDArray[Any]:
-    """Read one column whole."""
+    """Read one column into memory."""
     import pyarrow as pa
 
     try:
@@ -222,8 +227,7 @@ def _column(stored: Any, name: str) -> NDArray[Any]:
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).splitlines()[0].rstrip(".")
         raise InputError(
-            f"{stored.label}: the column {shown(name)} cannot be read: {reason}. Write the file "
-            "again."
+            f"{stored.label}: column {shown(name)} cannot be read: {reason}. Write the file again."
         ) from error
     return values
 
@@ -232,14 +236,14 @@ def _column(stored: Any, name: str) -> NDArray[Any]:
 
 
 def _open_numbers(file: TableFile) -> Table:
-    """Open an NPY file or a Zarr array; columns are named by their numbers."""
+    """Open an NPY file or a Zarr array; its columns are named x0, x1, ..."""
     X, beside = _open_arrays(file)
     table = from_matrix(X, file, None, beside, list(beside))
     return StoredTable(**vars(table)) if file.wanted == "all" else table
 
 
 def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
-    """Open the features, and the arrays of a Zarr group that hold the labels or ids."""
+    """Open the features, and the arrays of a Zarr group with labels, ids and the like."""
     from linkselect._samples.sources.opening import open_stored
 
     place = file.path.resolve()
@@ -251,8 +255,8 @@ def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
     members = sorted(one.name for one in place.iterdir() if one.is_dir() and _is_zarr(one))
     if name not in members:
         raise InputError(
-            f"{file.name}: which array holds the features? It is a group of Zarr arrays "
-            f"({', '.join(members) or 'none'}). Pass --array NAME."
+            f"{file.name} is a group of Zarr arrays ({', '.join(members) or 'none'}). Pass --array "
+            "NAME for the features."
         )
     asked = {name for name, _ in file.named.values()}
     wanted = [one for one in members if one in asked]

@@ -1,4 +1,4 @@
-"""Read a folder of pictures as a table: one row for each, named by its file."""
+"""Read a folder of pictures as a table: one row for each picture, named by its file."""
 
 import sys
 from dataclasses import replace
@@ -8,24 +8,24 @@ import numpy as np
 
 from linkselect._messages import GuidedError
 from linkselect.cli._errors import InputError, UsageError
-from linkselect.cli._output import progress
 from linkselect.cli._tables.features import from_matrix
 from linkselect.cli._tables.reading import Reading, TableFile
 from linkselect.cli._tables.table import Table
+from linkselect.cli._terminal import progress
 
-# What names the rows, and the folder of each picture below the one that was named.
+# Columns with the file name of each picture, and with its subfolder.
 IDS, FOLDER = "picture", "folder"
 
 
 def is_picture_folder(path: Path) -> bool:
-    """Tell whether a folder holds pictures, and no table."""
+    """Return whether a folder contains pictures, and is not itself a table."""
     from linkselect._pictures import find_pictures
 
     return path.is_dir() and not is_table_folder(path) and any(find_pictures(path))
 
 
 def is_table_folder(path: Path) -> bool:
-    """Tell whether a folder is a table of Parquet files or of Zarr."""
+    """Return whether a folder is a table of Parquet files or a Zarr array."""
     from linkselect._samples.sources.parquet_folders import parquet_files
     from linkselect._samples.sources.zarr_arrays import is_zarr_folder
 
@@ -33,7 +33,7 @@ def is_table_folder(path: Path) -> bool:
 
 
 def families_of(read: Reading) -> tuple[str, ...]:
-    """Return the families of features that --features names."""
+    """Return the families of picture features that --features names."""
     from linkselect._pictures import DEFAULT_FAMILIES
     from linkselect._pictures.picture_features import check_families
 
@@ -46,14 +46,14 @@ def families_of(read: Reading) -> tuple[str, ...]:
 
 
 def kept_beside(pairs: Path | None, read: Reading) -> Reading:
-    """Return how to read pictures that were measured when the pairs were asked for."""
+    """Return the options for reuse of picture features that were stored next to the pairs."""
     if pairs is None or not store_of(pairs).is_file():
         return read
     return replace(read, picture_store=store_of(pairs))
 
 
 def store_of(pairs: Path) -> Path:
-    """Return the file that keeps what was measured, beside a file of pairs.
+    """Return the path of the stored picture features next to a pairs file.
 
     Examples
     --------
@@ -64,13 +64,13 @@ def store_of(pairs: Path) -> Path:
 
 
 def read_pictures(file: TableFile) -> Table:
-    """Measure the pictures of a folder, or take what was measured before."""
+    """Compute the features of the pictures in a folder, or load stored ones."""
     from linkselect._pictures import check_installed, read_folder
 
     check_installed()
     how = file.how
     if how.transpose:
-        raise UsageError("--transpose: of a folder of pictures, each picture is one row.")
+        raise UsageError("Each picture of a folder is already one row. Omit --transpose.")
     try:
         with progress(sys.stderr.isatty()) as report:
             found = read_folder(file.path, families_of(how), how.picture_store, report)

@@ -1,4 +1,4 @@
-"""A table as the methods need it: numbers, names, labels and ids."""
+"""Represent a table as numbers, feature names, labels and ids."""
 
 from __future__ import annotations
 
@@ -12,38 +12,39 @@ from numpy.typing import NDArray
 from scipy.sparse import issparse
 
 from linkselect._arrays import IntArray
+from linkselect._messages import first_few, many
 from linkselect.cli._errors import InputError, nearest, shown
 from linkselect.cli._tables.reading import TableFile
 
-# What pandas calls its index in a file.
+# Names that pandas gives its index in a file.
 INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
 WITHOUT_NAME = " If the column without a name holds the ids, pass --id-column ''."
 
 
 @dataclass(frozen=True)
 class Table:
-    """Numbers with the names of their columns, and labels and ids of the rows if given.
+    """Features with their names, and the labels and ids of the rows if given.
 
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
         The features, NaN for missing values.
     names : tuple of str
-        One for each feature.
+        The name of each feature.
     labels : array of object, optional
-        The class of each row as text, None if it is not labelled.
+        The class of each row as text, None if unlabelled.
     ids : tuple of str, optional
-        What names each row.
+        The id of each row.
     source : str
-        The file.
+        The name of the file.
     notes : tuple of str
-        What should be said about how it was read.
+        Notes on how the table was read.
     left_out : tuple of str
         Columns that are not features because they are not numeric.
     encoded : tuple of tuple of str
-        The features that each encoded column became.
+        The features that replace each encoded column.
     groups, batches : array of object, optional
-        The group and the batch of each row as text, None if it has none.
+        The group and the batch of each row as text, None if missing.
     """
 
     X: Any
@@ -59,7 +60,7 @@ class Table:
 
     @property
     def classes(self) -> list[str]:
-        """The labels that occur, sorted; numbers by their size."""
+        """The distinct labels, sorted; numbers in numeric order."""
         labels = () if self.labels is None else self.labels
         return sorted({label for label in labels if label is not None}, key=_by_size)
 
@@ -69,25 +70,25 @@ class Table:
         return bool(issparse(self.X))
 
     def codes(self) -> IntArray:
-        """Number the class of each row, -1 if it is not labelled."""
+        """Return the class of each row as an integer code, -1 if unlabelled."""
         assert self.labels is not None
         number = {label: code for code, label in enumerate(self.classes)}
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
 
     def group_codes(self) -> IntArray | None:
-        """Number the group of each row; a row without one is a group of its own."""
+        """Return the group of each row as an integer code; a row without one is its own group."""
         from linkselect._batches import complete_codes
 
         return complete_codes(self.groups, "groups", alone=True)
 
     def batch_codes(self) -> IntArray | None:
-        """Number the batch of each row; rows without one share a batch."""
+        """Return the batch of each row as an integer code; rows without one share a batch."""
         from linkselect._batches import complete_codes
 
         return complete_codes(self.batches, "batches", alone=False)
 
     def labelled(self) -> Table:
-        """Return the rows that have a label, in memory."""
+        """Return a table in memory with only the labelled rows."""
         assert self.labels is not None
         rows = np.flatnonzero(self.codes() >= 0)
         of_rows = {role: getattr(self, role) for role in ("labels", "groups", "batches")}
@@ -97,16 +98,16 @@ class Table:
         return Table(**vars(self) | kept | {"X": X, "ids": ids})
 
     def with_features(self, kept: Sequence[int] | IntArray) -> Self:
-        """Return the table with these features only."""
+        """Return the table with only these features."""
         names = tuple(self.names[place] for place in kept)
-        # A table that is being opened is a plain one, whatever its X is.
+        # While a stored table is being opened, it is still a plain Table.
         X = self.X.choose(kept) if hasattr(self.X, "by_columns") else self.X[:, list(kept)]
         return replace(self, X=X, names=names)
 
 
 @dataclass(frozen=True)
 class StoredTable(Table):
-    """A table whose features stay in their file and are read part by part; X is a `Stored`."""
+    """A table whose features stay in their file and are read in parts; X is a `Stored`."""
 
 
 def _by_size(label: str) -> tuple[float, str]:
@@ -117,12 +118,12 @@ def _by_size(label: str) -> tuple[float, str]:
 
 
 class NoColumnError(InputError):
-    """An option names a column that the table lacks."""
+    """An option names a column that the table does not have."""
 
 
 @dataclass(frozen=True)
 class Roles:
-    """Which columns, by their place, are features, and which have another role."""
+    """Positions of the feature columns, and of the columns with another role."""
 
     features: tuple[int, ...]
     others: dict[str, int]
@@ -136,12 +137,11 @@ def assign_roles(
     beside: Collection[str] = (),
     ids_first: bool = False,
 ) -> Roles:
-    """Find the columns that have a role; what is left and not dropped is a feature.
+    """Assign columns to roles; all other columns that are not dropped are features.
 
-    `numbered` tells that the columns have no names of their own, so their numbers name them;
-    `arrays` are other names that the options could have meant, and what is `beside` the table are
-    arrays of their own. `ids_first` tells that the first column is the header of a transposed
-    table: the ids, unless another one was named.
+    If `numbered`, the columns have no names, so options give their numbers. `arrays` are further
+    names to suggest for a misspelt one, and `beside` are names of separate arrays. If `ids_first`,
+    the first column is the header of a transposed table: the ids, unless an option names another.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -163,7 +163,7 @@ def assign_roles(
         hint = nearest(name, filter(None, known))
         hint += WITHOUT_NAME * (option == "--id-column" and "" in place)
         if name.removeprefix("-").isdecimal() and not numbered:
-            hint += " Numbers name columns only if these have no names (--no-header)."
+            hint += " Column numbers work only with --no-header."
         raise NoColumnError(f"{file.name} has no column {shown(name)} ({option}). {hint}")
 
     others = {"ids": 0} if ids_first else dict[str, int]()
@@ -174,7 +174,7 @@ def assign_roles(
         others[role] = find(name, option) if unnamed is None else unnamed
     dropped = {0} if ids_first else set[int]()
     for text in file.how.drop:
-        # Names with commas between them, unless the whole is a name.
+        # Names separated by commas, unless the whole text is a name.
         some = [text] if text in place else filter(None, map(str.strip, text.split(",")))
         dropped |= {find(name, "--drop", names) for name in some}
     if file.wanted != "all":
@@ -183,15 +183,15 @@ def assign_roles(
     features = tuple(i for i in range(len(names)) if i not in taken)
     if not features:
         raise InputError(
-            f"{file.name}: no column is left to rank. It has {len(names)}: "
-            f"{', '.join(map(shown, names[:5]))}. Of a text file: is the separator right "
-            "(--separator)?"
+            f"{file.name}: no column is left to rank. The table has "
+            f"{many(len(names), 'column')}: {first_few([shown(name) for name in names])}. If this "
+            "is a text file, check --separator."
         )
     return Roles(features, others)
 
 
 def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
-    """Tell whether a named column may be absent, since metadata have it or could have it."""
+    """Return whether a named column may be absent because the metadata may have it."""
     if file.wanted == "metadata":
         return role != "ids"
     if file.how.metadata is None:
@@ -202,14 +202,14 @@ def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
 
 
 def _unnamed(names: Sequence[str], file: TableFile) -> int | None:
-    """Find the column without a name that numbers or names the rows, to be joined by it."""
+    """Return the position of a column without a name that holds ids to join metadata by."""
     if file.metadata is None or file.metadata.row_of.keys() & set(names):
         return None
     return next((place for place, name in enumerate(names) if name in INDEX_NAMES), None)
 
 
 def value_text(value: Any) -> str:
-    """Write a label or an id as text, empty if there is none.
+    """Convert a label or an id to text, "" if missing.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def value_text(value: Any) -> str:
     if isinstance(value, bytes):
         value = value.decode("utf-8", "replace")
     if isinstance(value, float | np.floating):
-        # 1.0 and 1 are the same, whatever type a file stores; and so are 0.0 and -0.0.
+        # 1.0 and 1 are equal, whatever type a file stores; so are 0.0 and -0.0.
         return "" if value != value else repr(float(value) + 0.0).removesuffix(".0")
     return "" if value is None else str(value).strip()
 
@@ -227,27 +227,26 @@ def value_text(value: Any) -> str:
 def make_ids(
     values: Iterable[Any] | None, column: str | None, source: str
 ) -> tuple[str, ...] | None:
-    """Turn the values of the id column, if there is one, into text; each names one row."""
+    """Convert the values of the id column, if there is one, to unique texts."""
     if values is None:
         return None
     ids = tuple(map(value_text, values))
     if "" in ids:
         raise InputError(
-            f"{source}, row {ids.index('') + 1}: the id column {shown(column)} is empty there. "
-            "Every row needs an id."
+            f"{source}, row {ids.index('') + 1}: the id column {shown(column)} is empty. Every row "
+            "needs an id."
         )
     repeated, times = Counter(ids).most_common(1)[0] if ids else ("", 1)
     if times > 1:
         raise InputError(
-            f"{source}: the id {shown(repeated)} names {times} rows (column {shown(column)}), so "
-            "it is unclear which one is meant. Make ids unique, or name another column by "
-            "--id-column."
+            f"{source}: duplicate id {shown(repeated)} in {times} rows (column {shown(column)}). "
+            "Make ids unique, or name another column with --id-column."
         )
     return ids
 
 
 def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
-    """Put NaN for numbers that mean a missing value, such as -999."""
+    """Replace numbers that mean missing, such as -999, with NaN."""
     for mark in missing:
         try:
             number = float(mark)

@@ -1,4 +1,4 @@
-// Keys, and pages that change in place. Everything works without this script, by whole pages.
+// Keyboard shortcuts, and page updates without reloading. The page also works without this script.
 "use strict";
 
 (() => {
@@ -6,17 +6,17 @@
   const alarm = document.getElementById("alarm");
   const SOON = 200;
   const SLOW = 2000;
-  const LOST = "The page does not answer any more, so the last answer was not saved. If linkselect has ended, start it again in the same way: it goes on after the last saved answer, at the address that it shows then.";
-  const OLD = "This address belongs to an earlier start of linkselect, so the last answer was not saved. Open the address that the last start shows; if it has ended, start it again in the same way.";
-  const FAILED = "That did not work, because of a fault in linkselect. Try again; if it stays, start linkselect ask again: earlier answers are saved.";
-  // Two windows ask different questions. One that is loaded again keeps its name.
+  const LOST = "linkselect does not respond, so the last answer was not saved. If it has stopped, start it again in the same way: it resumes after the last saved answer, at a new address.";
+  const OLD = "This address belongs to an earlier session of linkselect, so the last answer was not saved. Open the current address, or start linkselect again if it has stopped.";
+  const FAILED = "This failed because of an error in linkselect. Try again, or restart linkselect if the error persists: earlier answers are saved.";
+  // Windows have names, so that they receive different questions. A reloaded window keeps its name.
   const WINDOW = "linkselect-window";
   let name = String(Math.random());
   try {
     const [loaded] = performance.getEntriesByType("navigation");
     if (loaded?.type === "reload") name = window.sessionStorage.getItem(WINDOW) ?? name;
     window.sessionStorage.setItem(WINDOW, name);
-  } catch { /* a new name each time */ }
+  } catch { /* storage is blocked: a new name each time */ }
   const headers = { "x-window": name };
   let busy = false;
   let timer = null;
@@ -32,7 +32,7 @@
     alarm.hidden = text === "";
   };
 
-  // Take the content of another page; the focus goes to its heading, as with a new page.
+  // Replace the content by that of another page, and focus its heading as after a page load.
   const take = (text, address) => {
     const page = new DOMParser().parseFromString(text, "text/html");
     const content = page.getElementById("content");
@@ -59,7 +59,7 @@
     try {
       const response = await fetch(address, { ...options, headers });
       const text = await response.text();
-      // Not a page of ours: the question stays, to be answered again.
+      // Not one of our pages: keep the question, so that it can be answered again.
       if (!response.ok && !text.includes('id="content"')) { complain(fault(response)); return; }
       complain("");
       take(text, response.url);
@@ -94,7 +94,7 @@
 
   window.addEventListener("popstate", () => go(window.location.href, {}, false));
 
-  // One key for each button that names it, but never inside a field or with another key held.
+  // Press the button that names the key, except in text fields or with a modifier key.
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.repeat || busy) return;
     if (event.target.closest("input:not([type=checkbox]), textarea, select")) return;
@@ -108,7 +108,7 @@
 
   const keys = document.getElementById("keys");
   const KEY = "linkselect-keys";
-  // Browsers may refuse storage inside a notebook.
+  // Browsers may block storage inside a notebook.
   try { keys.checked = window.localStorage.getItem(KEY) !== "off"; } catch { /* this page only */ }
   keys.addEventListener("change", () => {
     try { window.localStorage.setItem(KEY, keys.checked ? "on" : "off"); } catch { /* this page only */ }
@@ -128,7 +128,7 @@
     }
   });
 
-  // What is being computed is asked for again until it is there, less and less often.
+  // Poll for results that are being computed, at growing intervals.
   const look = async (delay) => {
     const later = Math.min(2 * delay, SLOW);
     const waiting = document.querySelector("[data-again]");
@@ -140,7 +140,7 @@
       if (!waiting.isConnected) return;
       if (!response.ok) { complain(fault(response)); again(later); return; }
       if (what === "insight") {
-        // A part of a page that was rendered with all names escaped.
+        // A page fragment from our server, with all names escaped.
         const part = new DOMParser().parseFromString(text, "text/html");
         const checked = () => waiting.querySelector(".estimate")?.textContent.trim() ?? "";
         const before = checked();
@@ -149,7 +149,7 @@
         if (checked() !== before) said.textContent = checked();
         if (response.headers.get("x-busy") !== "yes") delete waiting.dataset.again;
       } else {
-        // The report comes before the last check does.
+        // The report may be ready before the last check.
         const isNew = text.includes('id="open-report"') && !document.getElementById("open-report");
         if (isNew || response.headers.get("x-busy") !== "yes") take(text, response.url);
       }
@@ -165,7 +165,7 @@
     if (document.querySelector("[data-again]")) timer = window.setTimeout(look, delay, delay);
   };
 
-  // The first page is asked for without a name, so another window may show its question.
+  // The first request has no window name, so another window may show the same question.
   const claim = async () => {
     const pair = (content) => [..."ab"].map((side) => content?.querySelector(`input[name=${side}]`)?.value).join();
     const shown = main();
@@ -175,7 +175,7 @@
       const text = await response.text();
       const other = new DOMParser().parseFromString(text, "text/html").getElementById("content");
       if (response.ok && !busy && shown.isConnected && pair(other) !== asked) take(text, response.url);
-    } catch { /* whoever answers will see */ }
+    } catch { /* answering will report the problem */ }
   };
 
   show(document);

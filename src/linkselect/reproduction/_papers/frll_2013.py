@@ -254,10 +254,8 @@ def _overall_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     best_other = max((n for n in means if n not in OURS), key=lambda name: means[name])
     shown = [f"{name} {means[name]:.2f} %" for name in (*OURS, best_other)]
     more = f"; ahead of FRLL-Q: {', '.join(ahead)}" if ahead else ""
-    text = (
-        f"The overall 1-NN accuracies of FRLL-Q and FRLL-D are higher than all others on {dataset}"
-    )
-    return Claim(text, both_lead, f"means over the curve: {', '.join(shown)}{more}")
+    text = f"FRLL-Q and FRLL-D have the highest mean 1-NN accuracies on {dataset}"
+    return Claim(text, both_lead, f"{', '.join(shown)}{more}")
 
 
 def _few_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
@@ -266,19 +264,16 @@ def _few_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     few = COUNTS.index(VERY_FEW)
     behind = np.flatnonzero(theirs > ours)
     since = COUNTS[behind[-1] + 1 :] if len(behind) else COUNTS
-    later = f"not behind from {since[0]} features on" if since else "still behind with all features"
-    found = (
-        f"with {VERY_FEW} features MRMR {theirs[few]:.2f} %, FRLL {ours[few]:.2f} %; "
-        f"FRLL is {later}"
-    )
-    text = f"MRMR is comparable or a little better with very few features on {dataset}"
+    later = f"catches up at {since[0]}" if since else "never catches up"
+    found = f"{VERY_FEW} features: MRMR {theirs[few]:.2f} %, FRLL {ours[few]:.2f} %; FRLL {later}"
+    text = f"With very few features MRMR is comparable or better on {dataset}"
     return Claim(text, bool(theirs[few] >= ours[few] - 1.0), found)
 
 
 def _decline_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     gains = [f"{name} {curves[name].max() - curves[name][-1]:+.1f}" for name in OURS]
     held = all(curves[name].max() > curves[name][-1] for name in OURS)
-    text = f"On {dataset} the curves rise, fall and meet: more features make 1-NN worse"
+    text = f"On {dataset} many features make 1-NN worse"
     return Claim(text, held, f"best minus all features: {', '.join(gains)} points")
 
 

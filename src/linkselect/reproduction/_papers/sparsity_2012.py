@@ -234,7 +234,7 @@ def _counted(text: str, sets: Sequence[str], all_sets: Sequence[str]) -> Claim:
 
 def _named(sets: Sequence[str], all_sets: Sequence[str]) -> str:
     names = f": {', '.join(sets)}" if sets else ""
-    return f"so on {len(sets)} of {len(all_sets)} sets{names}"
+    return f"on {len(sets)} of {len(all_sets)} sets{names}"
 
 
 PAPER = Paper(

@@ -201,7 +201,7 @@ def _time_claims(results: Results) -> list[Claim]:
             if key[2] == score and (*key[:2], "SFS-1NN") in seconds
         ]
         slower = [f"{name}, {m} features" for name, m, ours, theirs in both if ours >= theirs]
-        found = f"so in {len(both) - len(slower)} of {len(both)} cases"
+        found = f"in {len(both) - len(slower)} of {len(both)} cases"
         found += f"; not: {'; '.join(slower)}" if slower else ""
         claims.append(Claim(f"{score} is always faster than SFS-1NN", not slower, found))
     return claims

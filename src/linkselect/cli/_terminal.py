@@ -1,0 +1,235 @@
+"""Print to the terminal: wrapped text, aligned tables, JSON and progress bars."""
+
+import json
+import math
+import os
+import re
+import shutil
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from itertools import zip_longest
+from typing import Any, TextIO, TypeVar
+
+from linkselect._messages import shortened
+
+# Longer lines are hard to read, however wide the terminal is.
+WIDEST = 100
+# Names in tables are at most this long, and are not shortened below the second length.
+LONGEST_NAME, SHORTEST_NAME = 60, 24
+# Whether the command was given --quiet.
+QUIET = ContextVar("QUIET", default=False)
+
+# Includes characters that change the writing direction, which could disguise a name.
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+# Wrapped lines are indented to the text after this.
+_LABEL = re.compile(r" *((Warning|Note): )?")
+# No line breaks at these spaces: "p = 0.05", "10 %", "0.92 ± 0.07".
+_GLUED = re.compile(r"(?<=[ (][pr]) (?=[=<])|(?<=[ (][pr] [=<]) | (?=[%±])|(?<=±) ")
+
+Step = TypeVar("Step")
+
+
+def line_width() -> int:
+    """Return the maximum length of a line: the width of the terminal, at most 100 columns."""
+    return min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
+
+
+def say(text: str = "", *, error: bool = False) -> None:
+    """Print text in wrapped lines, to standard error if it is an error.
+
+    With --quiet only errors are printed. Control characters from a file are escaped, because they
+    could rewrite what the terminal shows.
+    """
+    if error or not QUIET.get():
+        _say(text, sys.stderr if error else sys.stdout)
+
+
+def say_notes(notes: Iterable[str], label: str = "Note") -> None:
+    """Print each note once, to standard error, so that a pipe receives only the result."""
+    if not QUIET.get():
+        for note in dict.fromkeys(notes):
+            _say(f"{label}: {note}", sys.stderr)
+
+
+def _say(text: str, stream: TextIO) -> None:
+    lines = _CONTROL.sub(_visible, text).split("\n")
+    _print("\n".join(part for line in lines for part in wrapped(line, line_width())), stream)
+
+
+def say_json(value: Any) -> None:
+    """Print plain data as JSON, and escape characters that the terminal cannot show."""
+    can_encode = (sys.stdout.encoding or "").lower().startswith("utf")
+    text = json.dumps(plain(value), indent=2, ensure_ascii=not can_encode, allow_nan=False)
+    _print(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text), sys.stdout)
+
+
+def plain(value: Any) -> Any:
+    """Convert a value to what JSON supports: NaN to null, infinity to "inf" or "-inf"."""
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy scalars and arrays
+        return plain(value.tolist())
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def _print(text: str, stream: TextIO) -> None:
+    try:
+        print(text, file=stream)
+    except BrokenPipeError:
+        throw_away(stream)  # files still have to be written
+
+
+def throw_away(stream: TextIO) -> None:
+    """Discard the rest of an output whose reader has closed the pipe."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def _visible(found: re.Match[str]) -> str:
+    return repr(found[0])[1:-1]
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Wrap a line between words; a word is never broken, so that paths can be copied.
+
+    Examples
+    --------
+    >>> wrapped("Note: petal length is constant.", 20)
+    ['Note: petal length', '      is constant.']
+    """
+    from rich.cells import cell_len
+
+    label = _LABEL.match(line)
+    indent = " " * len(label[0] if label else "")
+    first, *words = _GLUED.sub("\0", line).split(" ")
+    lines = [first]
+    for word in words:
+        longer = f"{lines[-1]} {word}"
+        if lines[-1].strip() and cell_len(longer) > width:
+            lines.append(indent + word)
+        else:
+            lines[-1] = longer
+    return [line.replace("\0", " ") for line in lines]
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
+    """Align columns: those in `left` contain text, the others numbers.
+
+    Where the table is wider than the terminal, the last column is wrapped if it is text, other
+    texts are shortened, and the table is split into blocks that repeat its first columns.
+
+    Examples
+    --------
+    >>> print(text_table(["rank", "feature"], [["1", "width"], ["2", "height"]], left=[1]))
+    rank  feature
+       1  width
+       2  height
+    """
+    from rich.cells import cell_len
+
+    cells = [[_CONTROL.sub(_visible, one).replace("\n", "\\n") for one in row] for row in rows]
+    table = [list(header), *cells]
+    last, n_repeated, room = len(header) - 1, min(left) + 1, line_width()
+    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
+    widths = [one if i == last else min(one, LONGEST_NAME) for i, one in enumerate(widths)]
+    for place in sorted(left, reverse=True):
+        excess = sum(widths) + 2 * last - room
+        widths[place] -= max(min(excess, widths[place] - SHORTEST_NAME), 0)
+    blocks = [list(range(n_repeated))]
+    for place in range(n_repeated, len(header)):
+        block = [*blocks[-1], place]
+        is_wide = sum(widths[i] + 2 for i in block) - 2 > room
+        if is_wide and len(blocks[-1]) > n_repeated:
+            blocks.append([*range(n_repeated), place])
+        else:
+            blocks[-1] = block
+    return "\n\n".join(
+        "\n".join(
+            line
+            for row in table
+            for line in _row_lines([(row[i], widths[i], i in left, i == last) for i in block])
+        )
+        for block in blocks
+    )
+
+
+def _row_lines(cells: Sequence[tuple[str, int, bool, bool]]) -> Iterator[str]:
+    """Yield the lines of a row, from the text and width of each cell.
+
+    The last two entries of a cell are whether it is aligned to the left, and whether it is the
+    last of the table, which is wrapped.
+    """
+    from rich.cells import cell_len
+
+    columns = [
+        wrapped(text, width) if is_left and is_last else [_fitted(text, width)]
+        for text, width, is_left, is_last in cells
+    ]
+    for line in zip_longest(*columns, fillvalue=""):
+        padded = (
+            text + space if is_left else space + text
+            for text, (_, width, is_left, _) in zip(line, cells, strict=True)
+            for space in [" " * (width - cell_len(text))]
+        )
+        yield "  ".join(padded).rstrip()
+
+
+def _fitted(text: str, width: int) -> str:
+    """Shorten a text to a width in columns; wide letters take two."""
+    from rich.cells import cell_len
+
+    fitted, length = text, width
+    while cell_len(fitted) > width:
+        fitted, length = shortened(text, length), length - 1
+    return fitted
+
+
+@contextmanager
+def progress(
+    show: bool, time_left: bool = True
+) -> Iterator[Callable[[int, int | None, str], None]]:
+    """Show a progress bar.
+
+    Parameters
+    ----------
+    show : bool
+        Whether to show one at all; not with --quiet.
+    time_left : bool
+        Whether to show the remaining time, if all steps take about the same time.
+
+    Yields
+    ------
+    callable
+        It takes the number of finished steps, the number of all steps or None if that is unknown,
+        and a description of the current step.
+    """
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as TimeLeft
+
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns += [TimeLeft()] if time_left else []
+    hidden = QUIET.get() or not show
+    with Progress(*columns, console=Console(stderr=True), transient=True, disable=hidden) as bar:
+        task = bar.add_task("", total=None)
+
+        def report(done: int, total: int | None, doing: str) -> None:
+            if not done:
+                bar.reset(task, total=total)
+            bar.update(task, completed=done, total=total, description=doing)
+
+        yield report
+
+
+def tracked(steps: Iterable[Step], show: bool, doing: Callable[[Step], str]) -> Iterator[Step]:
+    """Iterate over steps with a progress bar that describes each."""
+    steps = list(steps)
+    with progress(show) as report:
+        for done, step in enumerate(steps):
+            report(done, len(steps), doing(step))
+            yield step
