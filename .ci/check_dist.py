@@ -1,4 +1,4 @@
-"""Check what `make dist` built: what is in it, and that it works in an environment of its own."""
+"""Check that the archives of `make dist` are complete, and that the wheel works when installed."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = "src/linkselect/"
-# What tools for contributors read; nobody needs it to build, test or use the library.
+# Files for contributors, not needed to build, test or use the library.
 LEFT_OUT = (".ci/", ".github/", ".gitignore", ".pre-commit-config.yaml")
 SMOKE = """
 from importlib.metadata import version
@@ -37,10 +37,10 @@ def source_files():
 
 
 def check_same(what, found, expected):
-    """Stop if an archive lacks a file or holds one that it should not."""
+    """Exit if an archive lacks a file or contains an unexpected one."""
     if found != expected:
         lacks, extra = sorted(expected - found), sorted(found - expected)
-        sys.exit(f"{what}\n  lacks {lacks}\n  should not hold {extra}")
+        sys.exit(f"{what}\n  lacks {lacks}\n  should not contain {extra}")
     print(f"{what}: {len(found)} files, as in the checkout")
 
 
@@ -57,12 +57,12 @@ def check_sdist(sdist):
         members = [member.name for member in archive.getmembers() if member.isfile()]
     found = {name.split("/", 1)[1] for name in members} - {"PKG-INFO"}
     expected = {name for name in source_files() if not name.startswith(LEFT_OUT)}
-    # hatchling adds the ignore file that it obeyed.
+    # hatchling adds the .gitignore that it applied.
     check_same(sdist.name, found - {".gitignore"}, expected)
 
 
 def check_installed(wheel):
-    """Install the wheel in a new environment, bare and with the command line, and use it."""
+    """Install the wheel in a new environment, without and with the command line, and use it."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         scripts = Path(folder) / ("Scripts" if sys.platform == "win32" else "bin")
@@ -79,7 +79,7 @@ def check_installed(wheel):
 
 
 def main(folder):
-    """Check the one wheel and the one sdist in a folder."""
+    """Check the wheel and the sdist in a folder."""
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     check_wheel(wheel)
     check_sdist(sdist)

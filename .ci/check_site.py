@@ -1,7 +1,7 @@
-"""Check the built site: links lead somewhere, and pages are accessible.
+"""Check that the links of the built site work and that its pages are accessible.
 
-`make docs` runs it. Links to other sites are not followed. Accessibility is checked on one page of
-each kind, in light and dark, if Chromium and axe-core are installed as `.ci/run` installs them.
+`make docs` runs this script. Links to other sites are not followed. If Chromium and axe-core are
+installed (see `.ci/run`), accessibility is checked on a page of each kind, in light and dark mode.
 """
 
 import shutil
@@ -23,12 +23,12 @@ KINDS_OF_PAGES = (
 FAULT = """async () => (await axe.run()).violations
     .filter(one => ["serious", "critical"].includes(one.impact))
     .map(one => `${one.id}: ${one.nodes.map(node => node.target).slice(0, 3).join(", ")}`)"""
-# Made by the theme, with anchors that scripts add.
+# Pages of the theme, whose anchors are added by scripts.
 SKIPPED = {"search.html", "genindex.html"}
 
 
 class Page(HTMLParser):
-    """The anchors of a page, and what it links to."""
+    """The anchors and link targets of a page."""
 
     def __init__(self, file: Path) -> None:
         super().__init__()
@@ -37,7 +37,7 @@ class Page(HTMLParser):
         self.feed(file.read_text(encoding="utf-8"))
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        """Keep ids, names of anchors, links and sources."""
+        """Collect ids, names of anchors, links and sources."""
         for name, value in attributes:
             if name == "id" or (tag == "a" and name == "name"):
                 self.anchors.add(value or "")
@@ -52,12 +52,12 @@ def page(file: Path) -> Page:
 
 
 def has_anchor(file: Path, name: str) -> bool:
-    """Return whether a page has an anchor, or is made by the theme."""
+    """Return whether a page has an anchor; pages of the theme are not checked."""
     return file.name in SKIPPED or unquote(name) in page(file).anchors
 
 
 def broken(file: Path) -> list[str]:
-    """Return the links of a page that lead nowhere."""
+    """Return the broken links of a page."""
     found = []
     for target in sorted(page(file).targets):
         parts = urlsplit(target)
@@ -72,7 +72,7 @@ def broken(file: Path) -> list[str]:
 
 
 def inaccessible(program: str) -> list[str]:
-    """Return the serious faults that axe finds, page by page."""
+    """Return the serious violations that axe finds on each page."""
     from playwright.sync_api import sync_playwright
 
     found = []
@@ -90,7 +90,7 @@ def inaccessible(program: str) -> list[str]:
 
 
 def main() -> None:
-    """Name every broken link and every serious fault, and fail if there is one."""
+    """Print all broken links and serious accessibility violations, and fail if there are any."""
     files = [
         file
         for file in sorted(SITE.rglob("*.html"))
@@ -104,7 +104,7 @@ def main() -> None:
     if program and AXE.is_file():
         faults = inaccessible(program)
         print(
-            f"{len(KINDS_OF_PAGES)} pages in light and dark, {len(faults)} faults of accessibility"
+            f"{len(KINDS_OF_PAGES)} pages in light and dark, {len(faults)} accessibility violations"
         )
         found += faults
     else:

@@ -1,7 +1,7 @@
-"""Run what the README shows in fresh environments: oldest and newest dependencies, extra by extra.
+"""Run the README in new environments with the oldest and the newest dependencies.
 
-An environment grows from the core to `[cli]` to `[all]`; installing only adds, so each stage holds
-what a user has who asks for it. At the end a quick part of the tests runs.
+Each environment is extended from the core to `[cli]` to `[all]`, so that it contains what a user of
+that extra has. At the end, a quick part of the tests runs.
 """
 
 import argparse
@@ -23,26 +23,26 @@ TESTS = (
     "pairs/test_pairs", "pairs/test_pairs_html", "selectors/test_selector", "selectors/test_method",
     "selectors/test_ranking", "selectors/test_redundancy", "scores/test_scores",
 )  # fmt: skip
-# NumPy 2.0, which everything has to run with, is not built for newer ones.
+# There are no wheels of NumPy 2.0, the oldest version allowed, for newer versions of Python.
 NEWEST_PYTHON_OF_THE_OLDEST = (3, 12)
-# What a command says if the extra is missing that makes reports.
+# Part of the error message if the extra for reports is missing.
 WITHOUT_REPORT = "linkselect[report"
 
 
 def main():
-    """Check the environments that were asked for, and say how long each stage took."""
+    """Check the requested environments, and print how long each stage took."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("which", nargs="*", default=["oldest", "newest"])
     for which in parser.parse_args().which:
         if which == "oldest" and sys.version_info[:2] > NEWEST_PYTHON_OF_THE_OLDEST:
-            print("oldest: left out, since the oldest NumPy is not built for this Python")
+            print("oldest: skipped, because the oldest NumPy has no wheel for this Python")
             continue
         with tempfile.TemporaryDirectory() as folder:
             check(which, Path(folder))
 
 
 def check(which, folder):
-    """Grow one environment stage by stage, and run at each what should run there."""
+    """Extend one environment stage by stage, and run what should work at each stage."""
     venv.create(folder / "env", with_pip=True)
     scripts = folder / "env" / ("Scripts" if sys.platform == "win32" else "bin")
     wheel = build(scripts, folder)
@@ -71,13 +71,13 @@ def build(scripts, folder):
 
 
 def oldest_versions():
-    """Pin every dependency of a user, and what tests read, to the lowest release allowed."""
+    """Pin every dependency of users and of the tests to the lowest release allowed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
     used = re.findall(r"\w+", re.search(r"\[(.*)\]", extras["all"][0])[1])
     listed = [*project["dependencies"], *(each for name in used for each in extras[name])]
     listed += [each for each in extras["test"] if each.startswith("polars")]
-    # An extra may hold another one, whose packages are in the list anyway.
+    # Extras that contain other extras add nothing: their packages are in the list.
     return [lowest(each) for each in listed if not each.startswith("linkselect")]
 
 
@@ -93,14 +93,14 @@ def install(scripts, pins, *what):
 
 
 def versions(scripts):
-    """Say which versions of the main libraries are there."""
+    """Return the installed versions of the main libraries."""
     listed = run(scripts, "pip", "list", "--format=freeze", capture_output=True).stdout
     names = ("numpy", "scipy", "scikit-learn", "pandas")
     return " ".join(line for line in listed.splitlines() if line.split("==")[0] in names)
 
 
 def run(scripts, program, *arguments, **options):
-    """Run a program of the environment, away from the checkout's own packages."""
+    """Run a program of the environment, without access to the packages of the checkout."""
     clean = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     options = {"check": True, "text": True, "env": clean} | options
     return subprocess.run([scripts / program, *arguments], **options)
@@ -113,13 +113,13 @@ def blocks(language):
 
 
 def run_snippets(scripts, folder):
-    """Run every Python block by itself."""
+    """Run every Python block on its own."""
     for block in blocks("python"):
         run(scripts, "python", "-W", "error", "-c", block, cwd=folder, stdout=subprocess.DEVNULL)
 
 
 def run_commands(scripts, folder, with_reports):
-    """Run every command of ours; without the extra, one that writes a report names the extra."""
+    """Run every linkselect command; without the extra for reports, the error must name it."""
     write_tables(scripts, folder)
     lines = "\n".join(blocks("console")).replace("\\\n", " ").splitlines()
     for line in (line[2:] for line in lines if line.startswith("$ linkselect")):
@@ -155,12 +155,12 @@ with open("pairs.csv", "w") as file:
 
 
 def write_tables(scripts, folder):
-    """Write what the README calls the reader's own files."""
+    """Write the files that the README assumes."""
     run(scripts, "python", "-c", TABLES, cwd=folder)
 
 
 def run_tests(scripts):
-    """Run the quick part of the tests; old libraries warn about new ones, so warnings may be."""
+    """Run a quick part of the tests; warnings are allowed because old libraries cause them."""
     files = [ROOT / "tests" / f"{name}.py" for name in TESTS]
     options = ("-q", "-W", "default", "-p", "no:cacheprovider", "-m", "not slow")
     few = ("--no-header", "--disable-warnings")

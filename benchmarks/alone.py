@@ -1,8 +1,8 @@
-"""Measure what no other library has, beside the plain way, in one run on the same data.
+"""Compare methods that no other library has with a plain implementation, on the same data.
 
 `python benchmarks/alone.py NAME ...`, or without names for all. Times are the best of several runs;
-what counts are the ratios, since machines differ and are noisy. Peak memory is that of a process
-of its own. What other libraries have too is measured by `make bench`.
+the ratios matter, since machines differ. Peak memory is measured in a separate process. `make
+bench` compares methods that other libraries have too.
 """
 
 import os
@@ -44,7 +44,7 @@ def best_time(function, repeats=3):
 
 
 def laplacian():
-    """5,000 x 2,000 dense: the Laplacian Score against the dense weight matrix."""
+    """Compare the Laplacian Score of 5,000 x 2,000 with the dense weight matrix."""
     X = np.random.default_rng(0).normal(size=(5000, 2000))
     ours = best_time(lambda: ls.LaplacianScore().fit(X))
     yield "Laplacian Score, 5,000 x 2,000", "linkselect", ours, None, None
@@ -53,7 +53,7 @@ def laplacian():
 
 
 def by_columns():
-    """2,000 x 5,000 float32: stored by columns, as most frames are, against stored by rows."""
+    """Compare 2,000 x 5,000 float32 stored by columns, like most frames, with stored by rows."""
     X = np.random.default_rng(0).normal(size=(2000, 5000)).astype(np.float32)
     scattered = np.asfortranarray(X)
     ours = best_time(lambda: ls.LaplacianScore().fit(scattered))
@@ -63,7 +63,7 @@ def by_columns():
 
 
 def constraint():
-    """200 x 1,000,000 float32, 10 pairs: scoring against reading, fit against check_array."""
+    """Compare scoring 200 x 1,000,000 float32 with reading it, and a fit with `check_array`."""
     rng = np.random.default_rng(0)
     X = rng.random((200, 1_000_000), dtype=np.float32)
     pairs = ls.Pairs.from_labels(np.arange(200) % 2, n_must=5, n_cannot=5, random_state=0)
@@ -72,7 +72,7 @@ def constraint():
     score = best_time(lambda: scores.constraint_ratio(X, known), 7)
     reading = best_time(lambda: X[rows].sum(), 7)
     yield "Constraint Score, 200 x 1,000,000", "scoring function", score, None, None
-    yield "", "reading the involved rows once", reading, reading / score, 1 / 3
+    yield "", "reading the rows of the pairs", reading, reading / score, 1 / 3
     fit = best_time(lambda: ls.ConstraintScore().fit(X, pairs=pairs), 5)
     check = best_time(lambda: check_array(X), 5)
     yield "", "whole fit", fit, None, None
@@ -85,8 +85,8 @@ import numpy as np
 import linkselect as ls
 with np.load(sys.argv[1]) as content:
     X, y = content["X"], content["y"]
-# One label in ten, and those of images with a pixel that hardly any other has: a pixel that no
-# cannot-link parts has an infinite LSDF.
+# One label in ten, and those of images with a rare pixel: a pixel that is equal within every
+# cannot-link has an infinite LSDF.
 rare = X[:, np.count_nonzero(X, axis=0) <= 20].any(axis=1)
 partial = np.where(rare | (np.arange(len(y)) % 10 == 0), y, -1)
 selector = getattr(ls, sys.argv[2])()
@@ -103,7 +103,7 @@ print(seconds, peak / 2**20)
 
 
 def mnist():
-    """MNIST, 70,000 x 784, from its pixels as bytes: the dense weights alone need 39 GB."""
+    """Measure MNIST, 70,000 x 784, as bytes: dense weights alone would need 39 GB."""
     file = DATA / "mnist.npz"
     if not file.exists():
         yield f"MNIST (no {file.name} in the data folder)", "", np.nan, None, None
@@ -124,7 +124,7 @@ def draw_prototypes(y, per_class=3):
 
 
 def similarity():
-    """Multiple Features, half of each class: eps^SS against one kernel update per candidate."""
+    """Compare eps^SS on half of Multiple Features with one kernel update per candidate."""
     file = DATA / "multiple_features.npz"
     if not file.exists():
         yield f"Similarity (no {file.name} in the data folder)", "", np.nan, None, None
@@ -146,7 +146,7 @@ def similarity():
     target = (groups[:, None] == groups) * 1.0
     first = range(X.shape[1])
     step = best_time(lambda: plain.similarity_step(X, np.ones_like(target), target, first), 1)
-    # 649, 648, ..., 550 candidates; every candidate costs the same in every step.
+    # 649, 648, ..., 550 candidates, each with the same cost in every step.
     whole = step * sum(range(550, 650)) / 649
     yield "", "one kernel update per candidate (from its first step)", whole, whole / ours, 100
     selector.set_params(n_features_to_select="auto")
@@ -164,14 +164,14 @@ def similarity():
 
 
 def nearest_neighbor():
-    """500 x 50: ten features by 1-NN accuracy, leaving one out."""
+    """Measure ten features of 500 x 50 by leave-one-out 1-NN accuracy."""
     X, y = make_classification(500, 50, n_informative=8, n_classes=3, random_state=0)
     alone = best_time(lambda: ls.NearestNeighborSFS(10).fit(X, y), 5)
     yield "SFS-1NN, 500 x 50, 10 features, leave one out", "linkselect", alone, None, None
 
 
 def compiled_nearest_neighbor():
-    """1,000 x 600, 30 of them prototypes: 100 features by 1-NN accuracy, compiled or not."""
+    """Compare 1-NN searches with and without numba: 1,000 x 600 with 30 prototypes."""
     X, y = make_classification(1000, 600, n_informative=20, n_classes=10, random_state=0)
     rows = np.arange(1000)
     prototypes = np.concatenate([np.flatnonzero(y == label)[:3] for label in range(10)])
@@ -190,7 +190,7 @@ def compiled_nearest_neighbor():
 
 
 def trace_ratio():
-    """The best subset of 8 out of 20 features against trying all."""
+    """Compare the best subset of 8 out of 20 features with trying all subsets."""
     rng = np.random.default_rng(0)
     few, y = rng.normal(size=(200, 20)), rng.integers(0, 5, 200)
     between, within = between_and_within(few, y)
@@ -210,7 +210,7 @@ rng = np.random.default_rng(0)
 partial = np.full(len(y), -1)
 for label in range(10):
     partial[rng.choice(np.flatnonzero(y == label), 3, replace=False)] = label
-# Pixels stay bytes: sigma=255 on them is sigma=1 on [0, 1].
+# Pixels stay bytes: sigma=255 equals sigma=1 on [0, 1].
 selector = ls.SimilarityConstraintScore(
     50, mode="semi-supervised", sigma=255.0, max_pairs=1_000_000, random_state=0
 )
@@ -224,7 +224,7 @@ print(seconds, work, peak / 2**20, selector.path_[-1], selector.standard_error_[
 
 
 def similarity_mnist():
-    """MNIST, 70,000 x 784, 50 features from a million of 2.4 billion pairs."""
+    """Measure 50 features of MNIST, 70,000 x 784, from a million of 2.4 billion pairs."""
     file = DATA / "mnist.npz"
     if not file.exists():
         yield f"Similarity, MNIST (no {file.name} in the data folder)", "", np.nan, None, None
@@ -241,13 +241,13 @@ LASSO_PATIENCE = 2.0
 
 
 def sparsity():
-    """Weights of the Sparsity Score (eq. 8) against one scikit-learn Lasso per sample.
+    """Compare the weights of the Sparsity Score (eq. 8) with one scikit-learn Lasso per sample.
 
-    Lasso has no equations, so it gets eq. 8 as a penalised problem, see `plain.lasso_weights`; its
-    Gram matrix is computed once, outside the clock. It runs with ever more iterations until its
-    objective is within 1e-6 of the optimum, which it is told, or until a run takes LASSO_PATIENCE
-    seconds: then the ratio is a lower bound, and the accuracy that it reached is shown. It is timed
-    on LASSO_SAMPLES samples and scaled up to all. Both have one thread; processor seconds.
+    Lasso has no constraints, so it gets eq. 8 as a penalised problem, see `plain.lasso_weights`;
+    its Gram matrix is computed beforehand. The number of iterations grows until the objective is
+    within 1e-6 of the known optimum, or until a run takes LASSO_PATIENCE seconds; then the ratio is
+    a lower bound, and the accuracy reached is shown. Lasso is timed on LASSO_SAMPLES samples, and
+    the time is scaled to all. Both use one thread; times are CPU seconds.
     """
     for n_samples, n_features in ((200, 2000), (1000, 27)):
         X = np.random.default_rng(0).normal(size=(n_samples, n_features))
@@ -265,7 +265,7 @@ def sparsity():
 
 
 def sparsity_data():
-    """Whole fits on the data of the paper, standardised: at most a minute each on 2 cores."""
+    """Measure whole fits on the standardised data of the paper: at most a minute on 2 cores."""
     for name in ("steel_plates_faults", "colon", "prostate_singh_train"):
         file = DATA / f"{name}.npz"
         if not file.exists():
@@ -303,7 +303,9 @@ def main():
     names = sys.argv[1:] or list(CASES)
     unknown = set(names) - set(CASES)
     if unknown:
-        sys.exit(f"No benchmark {', '.join(sorted(unknown))}; there are {', '.join(CASES)}.")
+        sys.exit(
+            f"Unknown benchmark: {', '.join(sorted(unknown))}. Choose from {', '.join(CASES)}."
+        )
     table = Table("what", "by", "seconds", "ratio", "goal", title="linkselect alone")
     for name in names:
         for what, by, seconds, ratio, goal in CASES[name]():

@@ -1,10 +1,10 @@
-"""Nothing lost: a server killed at random moments, and two windows that answer at once.
+"""Check that no answer is lost when a server is killed, or when two windows answer at once.
 
     python benchmarks/asking_kills.py --kills 50 --windows 200
 
-The server is `linkselect ask`, killed by SIGKILL while answers come in. After each kill the same
-command must go on: every answer that was confirmed must be in the pairs that it writes at once, and
-no file may be left over. Answers come from hidden classes.
+The server is `linkselect ask`, killed by SIGKILL at random moments while answers come in. After
+each kill the same command must resume: its pairs must contain every confirmed answer, and no other
+file may remain. Answers come from hidden classes.
 """
 
 import argparse
@@ -22,19 +22,19 @@ import numpy as np
 
 from linkselect import Pairs
 
-# What may lie in the folder: after a kill also SQLite's log, which the next start takes over.
+# Files that may be in the folder; after a kill also SQLite's log, which the next start reads.
 KEPT = {"table.csv", "pairs.csv", "pairs.linkselect.sqlite"}
 LOG = "pairs.linkselect.sqlite-wal"
 SECONDS_TO_START = 300
-# A machine that is busy with something else answers later, but it does.
+# A busy machine answers late.
 SECONDS_TO_ANSWER = 120
-# Long enough for several answers, short enough for the middle of one.
+# Long enough for several answers, and short enough to interrupt one.
 LONGEST = 2.0
 TAKEN = re.compile(r"note=(alike|different|unsure|same)\b")
 
 
 def write_table(folder, n_samples=10_000):
-    """Write a table whose rows are in six groups; return its path and the groups."""
+    """Write a table of rows in six groups; return its path and the groups."""
     rng = np.random.default_rng(0)
     y = rng.integers(6, size=n_samples)
     X = rng.normal(size=(n_samples, 8))
@@ -46,7 +46,7 @@ def write_table(folder, n_samples=10_000):
 
 
 class Page:
-    """A `linkselect ask` that runs, and whoever answers it."""
+    """A running `linkselect ask`."""
 
     def __init__(self, table, out):
         command = [sys.executable, "-m", "linkselect", "ask", str(table), "--out", str(out)]
@@ -58,7 +58,7 @@ class Page:
         line = self.process.stdout.readline()
         timer.cancel()
         if not line.startswith("Open http"):
-            raise RuntimeError(f"It did not start: {line}{self.process.stderr.read()}")
+            raise RuntimeError(f"The server did not start: {line}{self.process.stderr.read()}")
         self.address = line.split()[1]
 
     def kill(self):
@@ -66,7 +66,7 @@ class Page:
         self._end()
 
     def stop(self):
-        """Press Ctrl-C; return what it says last."""
+        """Send Ctrl-C; return the last output."""
         self.process.send_signal(signal.SIGINT)
         return self._end()
 
@@ -76,13 +76,13 @@ class Page:
 
 
 def asked(text):
-    """Return the two rows that a page asks about; None if nothing is left to ask."""
+    """Return the two rows that a page asks about, or None if no question is left."""
     found = [re.search(rf'name="{name}" value="(\d+)"', text) for name in "ab"]
     return None if None in found else tuple(int(one[1]) for one in found)
 
 
 def answer(address, y, confirmed, most, stop):
-    """Answer questions until told to stop; keep what was confirmed, as (a, b, answer)."""
+    """Answer questions until `stop` is set; add confirmed answers as (a, b, answer)."""
     origin = "/".join(address.split("/", 3)[:3])
     headers = {"origin": origin, "x-window": str(threading.get_ident())}
     client = httpx.Client(
@@ -106,7 +106,7 @@ def answer(address, y, confirmed, most, stop):
 
 
 def lost(out, confirmed):
-    """Return the confirmed answers that the CSV file does not have; it must be whole."""
+    """Return the confirmed answers that are missing in the CSV file."""
     if not confirmed:
         return []
     pairs = Pairs.from_csv(out)
@@ -124,7 +124,7 @@ def left_over(folder):
 def kill_often(folder, n_kills, seed=0):
     """Kill the server at random moments.
 
-    Returns the number of confirmed answers, those that were lost, and files that were left over.
+    Returns the number of confirmed answers, the lost ones, and remaining files.
     """
     table, y = write_table(folder)
     out = folder / "pairs.csv"
@@ -132,7 +132,7 @@ def kill_often(folder, n_kills, seed=0):
     confirmed, missing, left = [], [], []
     for moment in moments:
         page = Page(table, out)
-        missing += lost(out, confirmed)  # a start brings the pairs up to date
+        missing += lost(out, confirmed)  # a start updates the pairs
         worker = threading.Thread(
             target=answer, args=(page.address, y, confirmed, 10**6, threading.Event())
         )
@@ -145,12 +145,12 @@ def kill_often(folder, n_kills, seed=0):
     before = len(confirmed)
     answer(page.address, y, confirmed, 3, threading.Event())
     page.stop()
-    assert len(confirmed) == before + 3, "asking does not go on"
+    assert len(confirmed) == before + 3, "asking does not resume"
     return len(confirmed), missing + lost(out, confirmed), left + left_over(folder)
 
 
 def answer_twice(folder, n_answers):
-    """Answer from two windows at once; return how many were confirmed, and those lost."""
+    """Answer from two windows at once; return the numbers of answers, and the lost ones."""
     table, y = write_table(folder)
     out = folder / "pairs.csv"
     page = Page(table, out)

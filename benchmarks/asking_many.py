@@ -1,10 +1,10 @@
-"""Ten thousand answers over HTTP: how long they take, first and last, and what the server holds.
+"""Measure ten thousand answers over HTTP: time per answer, and memory of the server.
 
     python benchmarks/asking_many.py --answers 10000
 
-The server is `linkselect ask` on a table of hidden classes, its ranking in the background at work.
-A click is what a browser does: the answer is sent, and the page with the next question is fetched.
-The memory is that of the server alone, and of it what the process has for itself.
+The server is `linkselect ask` on a table of hidden classes, with the ranking in the background. A
+click is what a browser does: it sends the answer and fetches the page with the next question.
+Memory is the anonymous memory of the server process.
 """
 
 import argparse
@@ -22,13 +22,13 @@ ENDS = 100
 
 
 def held(process):
-    """Return the memory in MiB that a process has in RAM and shares with no file."""
+    """Return the anonymous memory of a process, in MiB."""
     status = Path(f"/proc/{process}/status").read_text()
     return int(re.search(r"RssAnon:\s+(\d+)", status)[1]) / 2**10
 
 
 def measure(page, y, n_answers, at):
-    """Answer by clicks; return seconds for each, and the memory after some numbers of them."""
+    """Answer by clicks; return the seconds of each, and the memory after some of them."""
     clicks, memory = [], {}
     origin = "/".join(page.address.split("/", 3)[:3])
     headers = {"origin": origin, "x-window": "one"}

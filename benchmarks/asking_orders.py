@@ -1,7 +1,7 @@
-"""Orders of questions that asking.py tries beside those of the library.
+"""Orders of questions that asking.py tries in addition to those of the library.
 
-Most look at the posterior of LinkSelector's model: the expected squared difference of two samples
-given the must-links, which is also the variance of what a further must-link would observe.
+Most use the posterior of LinkSelector's model: the expected squared difference of two samples given
+the must-links, which is also the variance of a further observation.
 """
 
 import numpy as np
@@ -15,12 +15,12 @@ from linkselect.asking import _strategies as asking
 from linkselect.pairs import Pairs
 
 NOISE, N_BEST = 0.03, 20
-# The problem of the samples that are being asked about; there are few.
+# The posterior of the current samples, which is reused.
 _held = {}
 
 
 class Posterior:
-    """What LinkSelector's model expects of the samples, given what is known."""
+    """The posterior of LinkSelector's model over the samples, given the supervision."""
 
     def __init__(self, samples):
         every = as_samples(samples.rows(np.arange(samples.n_samples)))
@@ -33,7 +33,7 @@ class Posterior:
         self._last = None, None
 
     def moment(self, known):
-        """Return the second moment given what is known; the last one is kept."""
+        """Return the second moment given the supervision; the last one is cached."""
         key = known.must.tobytes(), known.cannot.tobytes()
         if self._last[0] != key:
             self._last = key, self._moment(known)
@@ -49,13 +49,13 @@ class Posterior:
         return condition(self.kernel, cross, cross @ seen.weights, targets, self.noise)
 
     def gaps(self, known, rows, others):
-        """Return the expected squared differences of rows (down) and others (across)."""
+        """Return the expected squared differences of rows (rows) and others (columns)."""
         T = self.moment(known)
         found = T[rows, rows][:, None] + T[others, others] - 2.0 * T[np.ix_(rows, others)]
         return np.maximum(found, 0.0)
 
     def as_before(self, known, links):
-        """Return the expected differences of answered pairs, as if they had not been answered."""
+        """Return the expected differences of answered pairs as if they were unanswered."""
         if not len(links):
             return np.zeros(0)
         weight = min(1.0, 10.0 / max(len(known.must), 1))
@@ -66,9 +66,10 @@ class Posterior:
         return noise * now / (noise - now)
 
     def likely_alike(self, known, gaps, power=1):
-        """Say how likely pairs are alike, by how many alike ones are at least as far apart.
+        """Return the probability that pairs are alike, from the distances of answered pairs.
 
-        A pair at the least distance counts as alike once, and one at the largest as different once.
+        A pair at distance 0 counts as one more alike answer, one at the largest distance as one
+        more different answer.
         """
         order = np.sort(self.gaps(known, *[np.arange(len(self.kernel))] * 2).ravel())
         share = np.searchsorted(order, gaps) / len(order)
@@ -84,7 +85,7 @@ class Posterior:
         return T[a, a] + T[b, b] - 2.0 * T[a, b]
 
     def information(self, known, rows, others, power=1):
-        """Return what an answer is expected to teach: only "alike" teaches LinkSelector."""
+        """Return the expected information of an answer; LinkSelector learns only from "alike"."""
         gaps = self.gaps(known, rows, others)
         return self.likely_alike(known, gaps, power) * np.log1p(gaps / self.noise)
 
@@ -96,9 +97,9 @@ def posterior(samples):
 
 
 def by_constraint_score(now):
-    """Grow; the nearest group is that in the features of the best Constraint Score.
+    """Grow; distances are in the features of the best Constraint Score.
 
-    It is that of all pairs that follow, shrunk while there are fewer than five of a kind.
+    The score uses all implied pairs, and is shrunk while there are fewer than five of a kind.
     """
 
     def nearest(now, row, others):
@@ -124,12 +125,12 @@ def _expected(now, row, others):
 
 
 def expected(now):
-    """Grow; the nearest group is that of the least expected difference."""
+    """Grow; the nearest group has the smallest expected difference."""
     return asking.place(now, _expected, most=asking.QUESTIONS)
 
 
 def _pick(now, value):
-    """Ask about the pair of the largest value of which nothing is known."""
+    """Ask about the pair with the largest value among those with unknown answers."""
     rows = now.order[: asking.POOL]
     found = np.where(_open(now, rows), value(rows), -np.inf)
     a, b = np.unravel_index(found.argmax(), found.shape)
@@ -149,12 +150,12 @@ def least_sure(now):
 
 
 def information(now):
-    """Ask about the two samples of which an answer is expected to teach most."""
+    """Ask about the pair whose answer has the largest expected information."""
     return _pick(now, lambda rows: posterior(now.samples).information(now.known, rows, rows))
 
 
 def informative(now):
-    """Grow; the next sample is the one whose nearest group is expected to teach most."""
+    """Grow; the next sample has the largest expected information with its nearest group."""
 
     def choose(now, unnamed, others):
         held = posterior(now.samples)
@@ -166,7 +167,7 @@ def informative(now):
 
 
 def closest(now):
-    """Grow; the next sample is the one with the least expected difference from any group."""
+    """Grow; the next sample has the smallest expected difference from any group."""
 
     def choose(now, unnamed, others):
         gaps = posterior(now.samples).gaps(now.known, unnamed, others)
@@ -181,7 +182,7 @@ def once(now):
 
 
 def large_groups(now):
-    """Grow; of the sample's three nearest groups the largest is asked about first."""
+    """Grow; the largest of the sample's three nearest groups comes first."""
 
     def nearest(now, row, others):
         gaps = posterior(now.samples).gaps(now.known, np.array([row]), others)[0]
@@ -195,7 +196,7 @@ def large_groups(now):
 
 
 def _first_open(now, rows, among, nearest):
-    """Return the first row that can be asked about against others, and the nearest of these."""
+    """Return the first row with an open question, and its nearest partner."""
     for row in rows.tolist():
         others = now.known.open_rows(row, among)
         if len(others):
@@ -204,9 +205,9 @@ def _first_open(now, rows, among, nearest):
 
 
 def nearest(now):
-    """Ask a random sample against the one that is nearest in the features LinkSelector chooses.
+    """Ask a random sample against the nearest one in the features that LinkSelector selects.
 
-    Samples that only drawn or unsure answers name are left alone: drawn ones are to validate.
+    Samples with only drawn or unsure answers are skipped: drawn questions serve the validation.
     """
     is_named, is_linked = now.known.named[now.order], now.known.group[now.order] >= 0
     rows = np.concatenate([now.order[~is_named], now.order[is_linked]])
@@ -216,7 +217,7 @@ def nearest(now):
 
 
 def _against_any(now, nearest, most=1):
-    """Ask a random sample against others, be they asked about or not; see `nearest`."""
+    """Ask a random sample against any others; see `nearest`."""
     known, row = now.known, asking._being_placed(now, most)
     unnamed, linked = (now.order[some[now.order]] for some in (~known.named, known.group >= 0))
     first = [] if row is None else [row]
@@ -240,7 +241,7 @@ def neighbour_once(now):
 
 
 def neighbour_in_all(now):
-    """Ask a random sample against its nearest neighbour, before anything is known."""
+    """Ask a random sample against its nearest neighbour in all features."""
 
     def nearest(now, row, others):
         K = posterior(now.samples).kernel
@@ -250,20 +251,20 @@ def neighbour_in_all(now):
 
 
 def nearest_of_five(now):
-    """Of five random samples ask the one that is nearest to some other, in expected difference."""
+    """Ask about the one of five random samples that is nearest to another, in expectation."""
     known = now.known
     unnamed, linked = (now.order[some[now.order]] for some in (~known.named, known.group >= 0))
     others = np.concatenate([unnamed, linked])
     if not len(unnamed) or len(others) < 2:
         return neighbour_once(now)
     gaps = posterior(now.samples).gaps(known, unnamed[:5], others)
-    np.fill_diagonal(gaps, np.inf)  # the first of the others are these samples
+    np.fill_diagonal(gaps, np.inf)  # these samples come first among the others
     row, other = np.unravel_index(gaps.argmin(), gaps.shape)
     return int(unnamed[row]), int(others[other])
 
 
 def informative_partner(now):
-    """Ask a random sample against the one of which an answer is expected to teach most."""
+    """Ask a random sample against the partner with the largest expected information."""
 
     def best(now, row, others):
         value = posterior(now.samples).information(now.known, np.array([row]), others)
@@ -273,7 +274,7 @@ def informative_partner(now):
 
 
 def likely_partner(now):
-    """The same; that far pairs are alike is held for less likely before there are answers."""
+    """The same, with a prior under which distant pairs are less likely alike."""
 
     def best(now, row, others):
         value = posterior(now.samples).information(now.known, np.array([row]), others, 5)
@@ -283,7 +284,7 @@ def likely_partner(now):
 
 
 def farthest(now):
-    """Place the sample of the largest expected difference from all groups, nearest group first."""
+    """Place the sample with the largest expected difference from all groups."""
 
     def choose(now, unnamed, others):
         gaps = posterior(now.samples).gaps(now.known, unnamed, others)

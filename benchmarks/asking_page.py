@@ -1,9 +1,9 @@
-"""How long a person waits: the next question, a whole click on the page, and the ranking after it.
+"""Measure waiting times: the next question, a click on the page, and the ranking after it.
 
     python benchmarks/asking_page.py --samples 10000 --features 1000 --answers 60
 
-Answers come from hidden classes. The server runs in this process, the ranking in the background in
-another one, as with `linkselect ask`.
+Answers come from hidden classes. The server runs in this process, and the ranking in another one,
+as with `linkselect ask`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ def middle(seconds):
 
 
 def measure(labelling, address, y, n_answers):
-    """Answer the questions of the page, each by one click, and wait for the ranking sometimes."""
+    """Answer the questions of the page by clicks, and wait for every other ranking."""
     clicks, rankings = [], []
     origin = address.split("/", 3)
     headers = {"origin": "/".join(origin[:3])}
@@ -45,7 +45,7 @@ def measure(labelling, address, y, n_answers):
             client.post("answer", data=form).raise_for_status()
             clicks.append(time.perf_counter() - start)
             if number % 2:
-                continue  # so that clicks are measured with the ranking at work, too
+                continue  # so that some clicks are measured during the ranking
             while labelling.can_rank and labelling.background.found.n_answers <= number:
                 time.sleep(0.01)
             rankings.append(time.perf_counter() - start)
@@ -53,7 +53,7 @@ def measure(labelling, address, y, n_answers):
 
 
 def measure_parts(queries, y, n_answers):
-    """Answer without a page: how long until the next question."""
+    """Return the seconds until the next question, without a page."""
     questions = []
     for _ in range(n_answers):
         a, b = queries.next_pair()

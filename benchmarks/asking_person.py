@@ -1,4 +1,4 @@
-"""A simulated person who is asked about pairs of samples, and where what was measured is kept."""
+"""A simulated person who answers questions about pairs, and the store of the results."""
 
 import json
 import sys
@@ -14,13 +14,13 @@ from pairs_alone_tables import CHOSEN_ON, HELD_OUT
 
 STORE = Path(__file__).parent / "asking.jsonl"
 SETS = (*CHOSEN_ON, *HELD_OUT)
-# The share of wrong and of unsure answers.
+# Shares of wrong and of unsure answers.
 PERSONS = {"always right": (0.0, 0.0), "10 % wrong": (0.1, 0.0), "20 % unsure": (0.0, 0.2)}
 COUNTS, MOST_FEATURES = (5, 10, 20, 30, 50), 50
 
 
 def answered(X, y, order, seed, person, n_answers):
-    """Yield the questions after every answer; when nothing is left, they stay as they are."""
+    """Yield the queries after every answer; they stay unchanged once no question is left."""
     wrong, unsure = PERSONS[person]
     mood = np.random.default_rng([seed, 11])
     queries = PairQueries(X, strategy=order, random_state=seed)
@@ -44,14 +44,14 @@ def tested(data, order):
 
 
 def stored():
-    """Return what was measured, by what it was."""
+    """Return the stored results by job."""
     lines = STORE.read_text().splitlines() if STORE.exists() else []
     units = (json.loads(line) for line in lines)
     return {tuple(one["job"]): one["found"] for one in units}
 
 
 def run(jobs, measures):
-    """Measure what is not in the store yet. A job is the name of a measure and its arguments."""
+    """Measure the jobs that are not stored. A job is the name of a measure and its arguments."""
     done = stored()
     left = [job for job in jobs if job not in done]
     start = time.perf_counter()

@@ -1,11 +1,11 @@
-"""Calculate what a billion rows would cost, from rates that were measured; simulate what is merged.
+"""Calculate the cost of a billion rows from measured rates, and simulate the merges.
 
     python benchmarks/billion_rows.py --write
 
-The costs are calculated, not measured: times and memory of stored.json, multiplied. What can be
-tried on one machine is tried with `--simulate`: the tree of merges with as many parts and as large
-results as there would be, the tasks that go to the scheduler, and how rows that all workers need
-spread over 32 workers of Dask (in one process, over TCP, with fewer bytes).
+The costs are calculated, not measured: times and memory of stored.json are scaled up. `--simulate`
+tries what one machine can try: the tree of merges with the full number of parts and size of
+results, the tasks sent to the scheduler, and the broadcast of rows to 32 workers of Dask (in one
+process, over TCP, with fewer bytes).
 """
 
 import argparse
@@ -31,7 +31,7 @@ from stored_tables import largest, table
 
 SIMULATED = Path(__file__).with_suffix(".json")
 GIGA = 1e9
-# Workers of Dask in one process; 70 of them did not come to an end within minutes.
+# Workers of Dask in one process; 70 of them did not finish within minutes.
 MOST_WORKERS = 32
 N_COLUMNS_MEASURED = 1000
 
@@ -65,7 +65,7 @@ class Setting:
 
     @property
     def batch(self):
-        """Queries that all parts are compared with in one pass."""
+        """Number of queries compared with all parts in one pass."""
         return max(QUERY_BYTES // (4 * self.n_columns), 1)
 
     @property
@@ -76,7 +76,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Rates:
-    """CPU seconds that were measured."""
+    """Measured CPU seconds."""
 
     read: float
     moments: float
@@ -85,19 +85,19 @@ class Rates:
 
     @classmethod
     def of(cls, found):
-        """Take them from the largest measurements on Parquet."""
+        """Return the rates of the largest measurements on Parquet."""
         (rows,), slabs = largest(found, "read")["parquet", "slabs"]
         fits = largest(found, "moments")
         (fitted,), fisher = fits["parquet", "FisherScore all"]
         (paired,), constraint = fits["parquet", "ConstraintScore pairs"]
-        # The one with the most products, beside which reading counts least.
+        # The search with the most products, where reading matters least.
         searches = {
             key: one for key, one in found.items() if "/parquet/" in key and "products" in one
         }
         key = max(searches, key=lambda key: searches[key]["products"])
         searched, graph = int(key.split("/")[1]), searches[key]
         per_row = 4 * N_COLUMNS_MEASURED / GIGA
-        # What a search costs beyond its products is in it, and the first pass, too.
+        # Includes the other costs of a search, and the first pass.
         products = graph["searched"] * searched * N_COLUMNS_MEASURED
         return cls(
             read=slabs["cpu"] / (rows * per_row),
@@ -127,7 +127,7 @@ def costs(setting, rates):
         ),
     ]:
         workers = setting.machines * setting.cores
-        # Parts are dealt out whole: the last round is not full.
+        # Parts are not split, so the last round is not full.
         rounds = ceil(setting.n_parts / workers) / (setting.n_parts / workers)
         reading = passes * setting.size / (setting.machines * setting.network)
         found[name] = {
@@ -164,7 +164,7 @@ def hours(seconds):
 
 
 def memory_table(setting, per_row, tasks):
-    """Say what must fit where."""
+    """Return the memory that client, scheduler and workers need."""
     groups = setting.n_classes + 1
     told = (3 * groups + 2) * 8 * setting.n_columns
     queries = setting.batch * setting.n_columns * 4
@@ -176,9 +176,9 @@ def memory_table(setting, per_row, tasks):
     }
     lines = [
         ["worker", "a slab, and its copies in float32 and for the tile", mega(4 * SLAB_BYTES)],
-        ["worker", "what a part tells: extremes and moments by class", mega(told)],
+        ["worker", "result of a part: extremes and moments by class", mega(told)],
         ["worker", f"queries of one pass ({setting.batch:,})", mega(queries)],
-        ["worker", "the nearest of these in one part", mega(lists)],
+        ["worker", "nearest neighbours of these in one part", mega(lists)],
         [
             "scheduler",
             "tasks of the first pass, with the class of every row",
@@ -188,7 +188,7 @@ def memory_table(setting, per_row, tasks):
         ["client", "numbers per row, with labels for all", own["labels"]],
         [
             "client",
-            f"rows that count in the end (`(n_neighbors + 1) max_queries` = "
+            f"rows of the final graph (`(n_neighbors + 1) max_queries` = "
             f"{setting.searched:,} rows, {mega(rows)}), by columns",
             mega(min(rows, HELD_BYTES)),
         ],
@@ -197,7 +197,7 @@ def memory_table(setting, per_row, tasks):
 
 
 def bytes_per_row(found):
-    """Return what a fit holds for each row, with and without labels, if that was measured."""
+    """Return the measured memory of a fit per row, with and without labels."""
     by_method = {}
     for key, result in found.items():
         stage, rows, *_, method = key.split("/")
@@ -222,13 +222,13 @@ def mega(size):
 
 
 def simulate_merges(setting):
-    """Merge as many results as there are parts, as large as they would be, by the real tree."""
+    """Merge one result of full size per part, with the real tree."""
     rng = np.random.default_rng(0)
     shape = (setting.n_classes + 1, setting.n_columns)
 
     def told(number):
         mass = np.full(shape[0], setting.n_rows / setting.n_parts / shape[0])
-        # Two sets of numbers in turn: making new ones would take longer than merging them.
+        # Alternate two sets of numbers: new ones would take longer than merging.
         scatter, origin, offset = base[number % 2]
         return Survey(offset[0], offset[0], Moments(mass, scatter, origin, offset))
 
@@ -259,7 +259,7 @@ def merged_by_tree(n_parts, leaf, merge):
         return found
 
     tree = MergeTree(n_parts, counting)
-    # As they end on many workers: not in order.
+    # Out of order, as on many workers.
     for number in np.random.default_rng(0).permutation(n_parts):
         tree.add(int(number), leaf(int(number)))
         counted["waiting"] = max(counted["waiting"], sum(map(len, tree.waiting.values())))
@@ -270,7 +270,7 @@ def merged_by_tree(n_parts, leaf, merge):
 
 
 def simulate_tasks(setting):
-    """Build the tasks of the first pass as they go to the scheduler, from a file with holes."""
+    """Build the tasks of the first pass for the scheduler, from a sparse file."""
     import tempfile
 
     import cloudpickle
@@ -282,7 +282,7 @@ def simulate_tasks(setting):
     n_rows = setting.n_rows // scale
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "X.npy"
-        # The file has the right size and holds nothing; nobody reads it.
+        # The file has the right size but no content, and is not read.
         np.lib.format.open_memmap(path, "w+", np.float32, (n_rows, setting.n_columns))
         X = open_stored(path)
         # As the survey sends them.
@@ -293,13 +293,13 @@ def simulate_tasks(setting):
         leaves, top = task_tree(job)
         built = time.process_time() - start
         sent = len(cloudpickle.dumps(dict(top.__dask_graph__())))
-    # Classes grow with the rows, the rest of a task does not.
+    # Only the classes grow with the number of rows.
     others = sent - codes.nbytes
     return {"parts": len(leaves), "cpu": built, "sent": setting.n_rows + others, "others": others}
 
 
 def simulate_broadcast(setting, n_bytes=8_000_000):
-    """Let as many workers of Dask take the same rows, and count the bytes that each sends."""
+    """Send the same rows to all workers of Dask, and count the bytes that each sends."""
     n_workers = min(setting.machines, MOST_WORKERS)
     import distributed
     from dask import delayed

@@ -1,9 +1,9 @@
-"""Which reading of the clustering gives table 6 of the similarity score paper.
+"""Compare readings of the clustering with table 6 of the similarity score paper.
 
 `python benchmarks/clustering_readings.py [--data-dir DIR] [--runs R] [--jobs J]` prints a Markdown
 table: the accuracy of eps^SS, averaged over the numbers of features of table 6, for affinities,
 widths, normalisations and assignments that the paper may have used. It names Kamvar et al. (2003)
-and states none of them.
+but states none of these.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from linkselect.reproduction._papers.similarity_2020.problems import SETS as SIZ
 from linkselect.reproduction._papers.similarity_2020.problems import n_kept, problem_of
 from linkselect.reproduction._published import published
 
-# The sets whose eigenproblems are small.
+# Sets with small eigenproblems.
 SETS = (
     "WBCD",
     "WDBC",
@@ -35,7 +35,7 @@ SETS = (
     "ALLAML",
 )
 GRAPHS = {"complete": None, "20 neighbours": 20}
-# Two times sigma squared, from the squared distances.
+# 2 sigma^2, from the squared distances.
 WIDTHS = {
     "sigma 1": lambda squared: 2.0,
     "mean square": lambda squared: squared.mean(),
@@ -75,7 +75,7 @@ FIRST = {"with the first": False, "without the first": True}
 
 
 def k_means(points, labels):
-    """Name each cluster by the labels in it; one without any goes by the nearest named rows."""
+    """Label each cluster by the majority of its labels, else by the nearest labelled rows."""
     known = labels >= 0
     n_classes = labels.max() + 1
     clusters = KMeans(n_classes, n_init=3, random_state=0).fit_predict(points)
@@ -109,7 +109,7 @@ def accuracies(dataset, run, data_dir):
 
 
 def readings(rows, labels):
-    """Yield the rows' labels by each reading; without clustering, by the nearest prototype."""
+    """Yield the labels of the rows for each reading; without clustering too."""
     yield ("no clustering",), label_by_prototypes(rows, labels)
     squared = cdist(rows, rows, "sqeuclidean")
     n_classes = labels.max() + 1

@@ -48,7 +48,7 @@ CASES = [
 
 
 def make_tables(folder):
-    """Write the same rows as Parquet and Zarr, pairs of them, and a table with more columns."""
+    """Write the same rows as Parquet and Zarr, their pairs, and a table with more columns."""
     classes = data.tall_classes(N_ROWS)
     names = [f"f{column}" for column in range(N_COLUMNS)]
     X = data.tall_in_memory(N_ROWS, N_COLUMNS)
@@ -64,7 +64,7 @@ def make_tables(folder):
 
 
 def rank(arguments, folder):
-    """Run the command; return what it said, its CPU seconds, and its largest memory in MB."""
+    """Run the command; return its exit code, output, CPU seconds and largest memory in MB."""
     command = [sys.executable, "-m", "linkselect", "rank", *arguments]
     environment = dict(os.environ, OMP_NUM_THREADS="1")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -83,7 +83,7 @@ def rank(arguments, folder):
 
 
 def measure(folder):
-    """Yield a line of the table for every case."""
+    """Yield a row of the table for each case."""
     for what, limit, arguments in CASES:
         limited = ["--max-memory", limit] if limit else []
         code, said, cpu, memory = rank([*arguments, *limited], folder)

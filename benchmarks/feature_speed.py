@@ -1,4 +1,4 @@
-"""Measure the CPU time of p-values of features, and of resamples: 200 x 5,000 with 40 pairs.
+"""Measure the CPU time of feature p-values and of resamples: 200 x 5,000 with 40 pairs.
 
 python benchmarks/feature_speed.py
 """
@@ -6,7 +6,7 @@ python benchmarks/feature_speed.py
 import os
 import time
 
-# Before NumPy is loaded.
+# Set before NumPy is imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np

@@ -1,13 +1,13 @@
-"""Write what every selector and clusterer computes to a file, or compare with such a file.
+"""Write the results of every selector and clusterer to a file, or compare them with such a file.
 
-For changes that must not change a number. Before the change:
+For code changes that must not change a number. Before the change:
 
     python benchmarks/fingerprints.py write before.json
 
 and after it `check before.json`. Every score, order, support and cluster on six data sets, dense,
-sparse and in float32, is compared to the last bit; on wine also stored in small parts (.npy, Zarr,
-Parquet, dask; by rows and by columns), in array-api-strict, and what `rank --json` and
-`compare --json` print, but for times. `--plain` leaves numba out.
+sparse and in float32, is compared bit for bit. On wine, so are results from small stored parts
+(.npy, Zarr, Parquet, dask; by rows and by columns), from array-api-strict, and the output of
+`rank --json` and `compare --json` except for times. `--plain` runs without numba.
 """
 
 import argparse
@@ -21,7 +21,7 @@ import tempfile
 import warnings
 from pathlib import Path
 
-# Before SciPy is imported, or scikit-learn refuses arrays of other libraries.
+# Must be set before SciPy is imported, for arrays of other libraries.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
 import array_api_strict
@@ -38,7 +38,7 @@ import linkselect as ls
 from linkselect._samples.sources import stored as kinds
 from linkselect.cli import run
 
-# Parts of some rows or columns, as large data have them.
+# Small parts, to imitate large data.
 kinds.SLAB_BYTES = kinds.PART_BYTES = 2000
 
 DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "shared" / "data"))
@@ -117,14 +117,14 @@ def data_sets():
     yield "digits", *load_digits(return_X_y=True)
     for name, n_features in (("sonar", 60), ("colon", 400)):
         if not (DATA / f"{name}.npz").exists():
-            print(f"{name} is left out: it is not in {DATA}", file=sys.stderr)
+            print(f"Skipping {name}: it is not in {DATA}", file=sys.stderr)
             continue
         with np.load(DATA / f"{name}.npz") as content:
             yield name, content["X"][:, :n_features].astype(float), content["y"]
 
 
 def jobs(X, y):
-    """Yield every estimator with what it is told."""
+    """Yield every estimator with its supervision."""
     some = np.where(np.random.default_rng(0).random(len(y)) < 0.3, y, -1)
     pairs = ls.Pairs.from_labels(y, n_must=20, n_cannot=20, random_state=0)
     small = len(X) < 250
@@ -155,7 +155,7 @@ def fingerprints():
     found = {}
     for name, X, y in data_sets():
         X = MinMaxScaler().fit_transform(X)
-        # The large set is there for what is compiled, which needs no second storage.
+        # The large set tests compiled loops, for which one storage suffices.
         storages = ["dense"] if len(X) > 1000 else list(STORAGES)
         for storage in storages:
             for estimator, known in jobs(X, y):
@@ -166,7 +166,7 @@ def fingerprints():
 
 
 def parts_of(X, folder):
-    """Yield X as it may be stored, in small parts of rows or of columns."""
+    """Yield X in several storages, in small parts of rows or of columns."""
     n_rows, n_columns = X.shape
     np.save(folder / "rows.npy", X)
     np.save(folder / "columns.npy", np.asfortranarray(X))
@@ -183,7 +183,7 @@ def parts_of(X, folder):
 
 
 def elsewhere(X, y):
-    """Fit what reads parts, or stays on a device, to stored samples and to another library's."""
+    """Fit the estimators that read parts or device arrays, on stored and on device samples."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         places = [*parts_of(X, Path(folder)), ("array-api-strict", array_api_strict.asarray(X))]
@@ -210,7 +210,7 @@ COMMANDS = {
 
 
 def printed(X, y):
-    """Return what commands print as JSON, without times."""
+    """Return hashes of the JSON output of commands, without times."""
     frame = pd.DataFrame(X, columns=[f"f{i}" for i in range(X.shape[1])]).assign(
         some=np.where(np.arange(len(y)) % 3 == 0, y.astype(str), ""), **{"class": y}
     )
@@ -230,7 +230,7 @@ def printed(X, y):
 
 def without_times(value):
     if isinstance(value, dict):
-        # `call` is how this script was started.
+        # `call` depends on how this script was started.
         kept = {name for name in value if "second" not in name and name != "call"}
         return {name: without_times(value[name]) for name in kept}
     return [without_times(one) for one in value] if isinstance(value, list) else value
@@ -240,7 +240,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["write", "check"])
     parser.add_argument("file", type=Path)
-    parser.add_argument("--plain", action="store_true", help="do as if numba were not installed")
+    parser.add_argument("--plain", action="store_true", help="run as if numba were not installed")
     options = parser.parse_args()
     if options.plain:
         sys.modules["numba"] = None

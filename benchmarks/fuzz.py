@@ -1,11 +1,11 @@
-"""Feed mutated files of every format to the command line, each in a process of its own.
+"""Feed damaged files of every format to the command line, each in a separate process.
 
-`python benchmarks/fuzz.py --files 10000 --minutes 30` goes on where the last run ended. A file
-fails if the command crashes, prints a traceback or speaks of a fault of its own, takes more than
-20 seconds, or more memory than it was allowed. What failed is kept in `benchmarks/fuzz_found`, to
-become a test; counts and seeds go between the marks of `docs/reliability.md`.
+`python benchmarks/fuzz.py --files 10000 --minutes 30` resumes the last run. A file fails if the
+command crashes, prints a traceback, reports an internal error, takes more than 20 seconds, or
+exceeds its memory. Failing files are kept in `benchmarks/fuzz_found` for tests; counts and seeds go
+between the marks of `docs/reliability.md`.
 
-Processes are forked from one that has imported everything and has parsed the command of each kind,
+Processes are forked from one that has imported everything and parsed the command of each kind,
 since both take longer than reading a file.
 """
 
@@ -36,7 +36,7 @@ FOUND = Path(__file__).parent / "fuzz_found"
 PAGE = ROOT / "docs" / "reliability.md"
 START, END = "<!-- fuzz: start -->", "<!-- fuzz: end -->"
 SECONDS = 20
-# What the command may use for the table, and what it may take in all above the start.
+# The memory limit for the table, and for the whole process above its start.
 MAX_MEMORY = "200MB"
 ROOM = 600 << 20
 
@@ -46,7 +46,7 @@ def name_for(kind):
 
 
 def command_for(kind, path, folder):
-    """Return the arguments of the command that reads such a file."""
+    """Return the arguments of the command that reads a file of this kind."""
     if kind.startswith("pairs"):
         good = str(folder / "good.csv")
         options = ["--drop", "class", "--id-column", "id", "--method", "constraint"]
@@ -61,7 +61,7 @@ def command_for(kind, path, folder):
 
 
 def run_apart(arguments, log, room=ROOM, seconds=SECONDS):
-    """Run a command in a process of its own; return how it ended, and the most memory it took."""
+    """Run a command in a separate process; return its exit code and its largest memory."""
     pid = os.fork()
     if pid == 0:
         _as_child(arguments, log, room, seconds)
@@ -104,22 +104,22 @@ def _data_size():
 
 
 def judge(code, text):
-    """Return what is wrong with how a command ended; empty if nothing is."""
+    """Return what is wrong with the outcome of a command, or an empty string."""
     if code == "hangs":
         return "did not end in time"
     if code not in (0, 1, 2):
         return f"ended with {code}"
     if "Traceback" in text:
         return "printed a traceback"
-    if "fault of linkselect" in text:
-        return "spoke of a fault"
+    if "bug in linkselect" in text:
+        return "reported an internal error"
     if code and not text.strip():
-        return "failed without a word"
+        return "failed without a message"
     return ""
 
 
 def try_one(kind, seed, folder):
-    """Feed one mutated file to the command; return a line of the state."""
+    """Feed one damaged file to the command; return a line of the state."""
     content = mutated(kind, seed)[1]
     path = folder / name_for(kind)
     path.write_bytes(content)
@@ -136,7 +136,7 @@ def try_one(kind, seed, folder):
 
 
 class Parsed:
-    """Stands for the tree of commands: what was parsed once is not parsed again."""
+    """A cache of parsed command lines."""
 
     def __init__(self, app):
         self._app, self._known = app, {}
@@ -150,7 +150,7 @@ class Parsed:
 
 
 def prepare(folder):
-    """Import what the command needs, and make the table that pairs belong to."""
+    """Import what the command needs, and write the table for the pairs."""
     import numpy as np
 
     from linkselect import cli
@@ -159,7 +159,7 @@ def prepare(folder):
     cli.make_app = lambda: parsed
 
     (folder / "good.csv").write_bytes(delimited(table(np.random.default_rng(0))))
-    for kind in KINDS:  # what is imported on the way stays
+    for kind in KINDS:  # imports persist in this process
         good = mutated(kind, 0)[0]
         path = folder / name_for(kind)
         path.write_bytes(good)
@@ -169,9 +169,9 @@ def prepare(folder):
             code = cli.run(command_for(kind, path, folder))
             sys.stdout, sys.stderr = streams
         if code:
-            raise SystemExit(f"The good {kind} is not ranked either.")
+            raise SystemExit(f"The undamaged {kind} is not ranked either.")
     gc.collect()
-    gc.freeze()  # nor need a child copy what it only looks at
+    gc.freeze()  # so that children do not copy memory that they only read
 
 
 def read_state():
@@ -181,9 +181,9 @@ def read_state():
 
 
 def go_on(done, n_files, minutes, state, before=()):
-    """Try files until there are so many, or the time is over; add a line for each to the state.
+    """Try files up to a number or time limit; add a line for each to the state.
 
-    Those in `before` have failed before, which their lines say from then on.
+    Lines of files in `before` are marked as failed before.
     """
     end = time.monotonic() + 60 * minutes
     known = {(line["kind"], line["seed"]) for line in done}
@@ -203,7 +203,7 @@ def go_on(done, n_files, minutes, state, before=()):
 
 
 def write_page(done):
-    """Write the counts of each kind into the page."""
+    """Write the counts of each kind to the page."""
     lines = ["| format | files | ranked | refused | failed |", "|---|---|---|---|---|"]
     for kind in KINDS:
         counts = Counter(line["outcome"] for line in done if line["kind"] == kind)
@@ -212,11 +212,11 @@ def write_page(done):
         lines.append(f"| {' | '.join(map(str, row))} |")
     most = max((line["memory"] for line in done), default=0) >> 20
     n_mended = sum("failed_before" in line for line in done)
-    mended = f" ({n_mended} did at first; what they showed was mended)" * bool(n_mended)
+    mended = f" ({n_mended} failed at first and were fixed)" * bool(n_mended)
     said = (
         f"{len(done):,} files, seeds 0 to {max((line['seed'] for line in done), default=0):,}; "
         f"{sum(is_failure(line) for line in done)} failed{mended}. "
-        f"No process held more than {most} MB, Python and libraries included."
+        f"No process used more than {most} MB, Python and libraries included."
     )
     before, rest = PAGE.read_text().split(START)
     table_text = "\n".join(lines)
@@ -231,9 +231,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=10_000)
     parser.add_argument("--minutes", type=float, default=30)
-    parser.add_argument("--fresh", action="store_true", help="forget what was tried before")
-    parser.add_argument("--again", action="store_true", help="try what failed before once more")
-    parser.add_argument("--trial", action="store_true", help="begin at 0, and write nothing down")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier results")
+    parser.add_argument("--again", action="store_true", help="repeat the files that failed")
+    parser.add_argument("--trial", action="store_true", help="begin at seed 0, and store nothing")
     options = parser.parse_args()
     if options.fresh:
         STATE.unlink(missing_ok=True)

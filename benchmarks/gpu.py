@@ -1,9 +1,9 @@
-"""Measure fits of arrays that stay on a GPU beside the same fits on the CPU, and the GPU's limits.
+"""Compare fits of arrays on a GPU with the same fits on the CPU, and with the GPU's limits.
 
 `python benchmarks/gpu.py --library torch TASK ...`, or without names for all tasks. X is on the
-device before the clock starts, and a fit ends when its scores are there. GPU times are the best of
-several fits after one that is not counted; CPU times are of one fit on two threads. Without a GPU,
-`--quick` runs everything on small data, which only shows that it works.
+device before timing starts, and a fit ends when its scores are available. GPU times are the best of
+several fits after a warm-up; CPU times are of one fit on two threads. Without a GPU, `--quick` runs
+everything on small data, which only shows that it works.
 """
 
 import argparse
@@ -32,7 +32,7 @@ CPU_THREADS = 2
 
 
 class Machine:
-    """The library and the device that are measured."""
+    """The measured library and device."""
 
     def __init__(self, library, quick, alone=False):
         self.xp, self.library, self.quick = import_module(library), library, quick
@@ -63,7 +63,7 @@ class Machine:
         return min(times)
 
     def product_rate(self, dtype):
-        """Return how many multiplications and additions a second a large product makes."""
+        """Return the multiplications and additions per second of a large product."""
         if dtype not in self.rates:
             size = 8192 if self.on_gpu else 512
             factor = self.put(np.random.default_rng(0).random((size, size)).astype(dtype))
@@ -71,7 +71,7 @@ class Machine:
         return self.rates[dtype]
 
     def copy_rate(self):
-        """Return how many bytes a second a copy reads and writes."""
+        """Return the bytes per second that a copy reads and writes."""
         if "copy" not in self.rates:
             many = self.put(np.ones(1 << (29 if self.on_gpu else 22), dtype=np.float64))
             self.rates["copy"] = 2 * 8 * many.shape[0] / self.best_time(lambda: many + 0.0, 5)
@@ -108,10 +108,12 @@ def fit_both(machine, what, selector, X, y=None, pairs=None, limit=None, repeats
             cpu = time.perf_counter() - start
         valid = np.isfinite(plain.scores_)
         size = np.abs(plain.scores_[valid])
-        # Relative to the score, or for scores near 0 to the one in the middle.
+        # Relative to the score, or to the median score for scores near 0.
         apart = np.abs(scores - plain.scores_)[valid] / np.maximum(size, np.median(size))
         alike = int(np.count_nonzero(order == plain.order_))
-        note = f"scores differ by {apart.max():.1e} at most; {alike} of {len(order)} at their place"
+        note = (
+            f"scores differ by {apart.max():.1e} at most; {alike} of {len(order)} in the same place"
+        )
     report(what, seconds, cpu, limit, note)
 
 
@@ -125,7 +127,7 @@ def mnist_pixels(machine):
         X, y, name = (
             random.integers(0, 256, (70_000, 784), np.uint8),
             np.arange(70_000) % 10,
-            "made",
+            "generated",
         )
     X = X[:2000] if machine.quick else X
     return X.astype(np.float32) / np.float32(255), y[: len(X)], f"{name} {len(X):,} x {X.shape[1]}"
@@ -165,7 +167,7 @@ def link(machine):
 
 def complete(machine):
     X, y, name = mnist_pixels(machine)
-    # Distances twice, once for the degrees, and one product with the features.
+    # Distances are computed twice, once for the degrees, plus one product with the features.
     limit = 3 * 2 * len(X) ** 2 * X.shape[1] / machine.product_rate("float64")
     pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
     selector = ls.LaplacianConstraintScore(sigma="auto")
@@ -182,7 +184,7 @@ def similarity(machine):
         X, y, name = X[rows], y[rows], "Multiple Features"
     else:
         X, y = np.random.default_rng(0).random((1000, 649)), np.arange(1000) % 10
-        name = "made"
+        name = "generated"
     if machine.quick:
         X, y = X[::5, :50], y[::5]
     random, partial = np.random.default_rng(0), np.full(len(y), -1)
@@ -216,7 +218,7 @@ def wide(machine):
 
 
 def tall(machine):
-    """Look for the neighbours of a million samples, and compare some with those the CPU finds."""
+    """Search the neighbours of a million samples, and compare some with those of the CPU."""
     n_samples, n_features = (5000, 100) if machine.quick else (1_000_000, 1_000)
     random = np.random.default_rng(0)
     centres = random.normal(size=(100, n_features)).astype(np.float32)
@@ -235,7 +237,7 @@ def tall(machine):
     with threadpool_limits(CPU_THREADS):
         expected = nearest(X, 5, queries=some, n_jobs=CPU_THREADS)
     same = np.array_equal(expected[1], right.reshape(-1, 5)[some].ravel())
-    note = f"{len(some)} rows as on the CPU: {same}; {machine.peak_memory()}"
+    note = f"{len(some)} rows equal to the CPU: {same}; {machine.peak_memory()}"
     report(f"5 neighbours, {n_samples:,} x {n_features:,} float32", seconds, None, limit, note)
     what = f"FisherScore, {n_samples:,} x {n_features:,} float32, whole fit"
     selector = ls.FisherScore()
@@ -259,10 +261,10 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("tasks", nargs="*", metavar="TASK", help=", ".join(TASKS))
     parser.add_argument("--library", choices=["torch", "cupy"], default="torch")
-    parser.add_argument("--quick", action="store_true", help="small data, to see that it works")
+    parser.add_argument("--quick", action="store_true", help="small data, to check that it works")
     parser.add_argument("--alone", action="store_true", help="do not fit on the CPU")
     chosen = parser.parse_args()
-    warnings.simplefilter("ignore")  # of the constant pixels at the edges
+    warnings.simplefilter("ignore")  # about the constant pixels at the edges
     machine = Machine(chosen.library, chosen.quick, chosen.alone)
     name = "CPU"
     if machine.on_gpu and chosen.library == "torch":

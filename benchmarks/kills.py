@@ -1,11 +1,10 @@
-"""Kill processes at random moments, and damage what they stored: nothing finished may be lost.
+"""Kill processes at random moments and damage their stores: no finished result may be lost.
 
-`python benchmarks/kills.py --data-dir ../shared/data` does three things, each with a seed:
-kills `linkselect reproduce` and looks whether every result that was stored before is still there,
-and whether the finished table is that of a run nobody disturbed; kills a process that writes a file
-again and again, and looks whether the file is whole; and damages the stored results, after which
-`reproduce` must make the same table, or say what is wrong. The counts go between the marks of
-`docs/reliability.md`.
+`python benchmarks/kills.py --data-dir ../shared/data` does three things, each with a seed. It kills
+`linkselect reproduce` and checks that every stored result survives and that the finished table
+equals that of an undisturbed run. It kills a process that keeps rewriting a file and checks that
+the file is intact. And it damages the stored results, after which `reproduce` must make the same
+table or report an error. The counts go between the marks of `docs/reliability.md`.
 """
 
 import argparse
@@ -38,7 +37,7 @@ PAGE = ROOT / "docs" / "reliability.md"
 START, END = "<!-- kills: start -->", "<!-- kills: end -->"
 PAPER, TABLE, RUNS = "constraint-score-2008", "2", "10"
 SIZE = 200_000
-# Bytes and seconds of a reproduction, which is real work.
+# Limits of bytes and seconds for a reproduction.
 LIMITS = (4 << 30, 300)
 UPDATES = [
     "result = NULL",
@@ -62,7 +61,7 @@ def reproduce(data_dir, folder):
 
 
 def rows_of(folder):
-    """Return what is stored, by key."""
+    """Return the stored results by key."""
     store = folder / "results.sqlite"
     if not store.exists():
         return {}
@@ -75,7 +74,7 @@ def rows_of(folder):
 
 
 def killed(work, seconds):
-    """Run something in a process, and kill it after so long; return whether it was still at it."""
+    """Run a function in a process and kill it after some seconds; return whether it was running."""
     pid = os.fork()
     if pid == 0:
         nowhere = os.open(os.devnull, os.O_WRONLY)
@@ -95,19 +94,19 @@ def killed(work, seconds):
 
 
 class Kills:
-    """A folder that is worked on and killed again and again."""
+    """A folder whose processes are killed again and again."""
 
     def __init__(self, data_dir, scratch):
         self.data_dir, self.scratch = data_dir, scratch
         self.right = scratch / "right"
-        # In this process, which then has imported everything: those that it forks start at once.
+        # In this process, so that forked processes need no imports.
         with (scratch / "log").open("w") as log, redirect_stdout(log), redirect_stderr(log):
             code = run(reproduce(data_dir, self.right))
         if code:
             raise SystemExit((scratch / "log").read_text())
         start = time.monotonic()
         run_apart(reproduce(data_dir, scratch / "again"), scratch / "log", *LIMITS)
-        # Kills fall into the work, however fast the machine is.
+        # So that kills interrupt the work on any machine.
         self.seconds = time.monotonic() - start
         self.table = (self.right / f"table-{TABLE}.csv").read_bytes()
         self.rows = {key: json.loads(text) for key, text in rows_of(self.right).items()}
@@ -128,12 +127,12 @@ class Kills:
         code, _ = run_apart(reproduce(self.data_dir, folder), self.scratch / "log", *LIMITS)
         wrong = judge(code, (self.scratch / "log").read_text(errors="replace"))
         if wrong or code:
-            return wrong or "did not go on", n_kills
+            return wrong or "did not resume", n_kills
         same = (folder / f"table-{TABLE}.csv").read_bytes() == self.table
         return ("intact" if same else "another table"), n_kills
 
     def file(self, seed):
-        """Kill a process that writes a file again and again."""
+        """Kill a process that keeps rewriting a file."""
         path = self.scratch / "file.csv"
 
         def write():
@@ -146,10 +145,10 @@ class Kills:
         whole = not lines or (path.stat().st_size == SIZE and len(lines - {""}) == 1)
         for left in self.scratch.glob(".file.*"):
             left.unlink()
-        return ("intact" if whole else "a part"), n_kills
+        return ("intact" if whole else "incomplete"), n_kills
 
     def store(self, seed):
-        """Damage what is stored, and reproduce the table from it."""
+        """Damage the stored results, and reproduce the table from them."""
         rng = np.random.default_rng(seed)
         folder = self.scratch / "damaged"
         shutil.rmtree(folder, ignore_errors=True)

@@ -4,8 +4,8 @@
     python benchmarks/link_speed.py --only genes digits
     python benchmarks/link_speed.py --pairs --write       # weighted pairs
 
-Each case runs in a process of its own with one thread: the fastest of three fits (one fit where it
-takes long), and the largest memory that the process ever had beyond what it had before the fit.
+Each case runs in its own process with one thread: the fastest of three fits (one if slow), and the
+peak memory of the process above that before the fit.
 """
 
 import argparse
@@ -77,7 +77,7 @@ def both_large():
 
 
 def from_parquet(n_samples=1_000_000, n_features=500):
-    """Return a fit that also measures how long reading alone takes, and how often that is."""
+    """Return a fit that also reports its time relative to reading the file."""
     import pyarrow
     import pyarrow.parquet
 
@@ -99,7 +99,7 @@ def from_parquet(n_samples=1_000_000, n_features=500):
         reading = time.perf_counter() - start
         seconds = fit(file, 1, **twenty_pairs(n_samples))
         folder.cleanup()
-        return f"{seconds:.1f} s, {seconds / reading:.1f} times reading it ({reading:.1f} s)"
+        return f"{seconds:.1f} s, {seconds / reading:.1f} times the reading ({reading:.1f} s)"
 
     return measure
 
@@ -129,7 +129,7 @@ WAYS = {
 
 
 def weighted_pairs(n_pairs):
-    """Return labels, must-links, cannot-links and weights that do not contradict these."""
+    """Return labels, and weighted must-links and cannot-links that agree with them."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 5, N_LABELS)
     a = rng.integers(0, N_LABELS, n_pairs)
@@ -140,7 +140,7 @@ def weighted_pairs(n_pairs):
 
 
 def write_pairs(folder, n_pairs):
-    """Write the pairs as CSV and the table as Parquet, for reading."""
+    """Write the pairs as CSV and the table as Parquet."""
     import pyarrow
     import pyarrow.parquet
 
@@ -155,7 +155,7 @@ def write_pairs(folder, n_pairs):
 
 
 def run_pairs(way, n_pairs, folder):
-    """Make the pairs in one way, join labels, and fit; print the largest memory."""
+    """Build the pairs in one way, join labels, fit, and print the peak memory."""
     if way == "write":
         write_pairs(folder, n_pairs)
         return
@@ -191,14 +191,14 @@ def run_pairs(way, n_pairs, folder):
 
 
 def measure_pairs(write):
-    """Measure every way at three sizes, each in a process of its own."""
+    """Measure every way at three sizes, each in its own process."""
     sizes = [500_000, 1_000_000, 2_000_000]
     lines = [
         f"| weighted pairs | {' | '.join(f'{size:,}' for size in sizes)} |",
         "|---|---|---|---|",
     ]
     with tempfile.TemporaryDirectory() as name:
-        # A process starts with the largest memory of its parent, so this one stays small.
+        # A process inherits the peak memory of its parent, so this one stays small.
         for size in sizes:
             call = [sys.executable, __file__, "--pairs", "write", str(size), name]
             subprocess.run(call, check=True)
@@ -216,7 +216,7 @@ def measure_pairs(write):
 
 
 def peak():
-    """Return the largest memory that the process has had, in MB."""
+    """Return the peak memory of the process, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 

@@ -1,10 +1,10 @@
-"""Measure what was tried for LinkSelector and did not gain; writes docs/decisions/link_selector.md.
+"""Measure variants of LinkSelector that did not help, for docs/decisions/link_selector.md.
 
     python benchmarks/link_variants.py --draws 4 --write    # about 5 minutes on one core
 
-Only data sets on which LinkSelector was chosen are looked at, at full width, with the same halves
-and pairs as in pairs_alone.py. A variant changes one thing. What it gains or loses is the mean
-difference over data sets, with its standard error over them.
+Uses only the data sets on which LinkSelector was designed, with all features and the same halves
+and pairs as pairs_alone.py. Each variant changes one thing. Its gain is the mean difference over
+data sets, with its standard error.
 """
 
 import argparse
@@ -45,7 +45,7 @@ BY_KIND = (
 
 
 def scaled(X, how="auto"):
-    """Return features as LinkSelector scales and centres them, or in another way."""
+    """Return features scaled and centred as in LinkSelector, or in another way."""
     constant = np.ptp(X, axis=0) == 0
     if how in ("auto", "range"):
         scaling = find_scaling(Samples(X), constant, how, 1)
@@ -82,7 +82,7 @@ def differences(links, n_samples):
 
 
 def stretched(problem, Q, weight):
-    """Add variance along differences, as much as `weight` times what these have."""
+    """Add variance along differences, `weight` times their own."""
     along = problem.moment @ Q
     total = np.sum(Q * along)
     return problem._replace(moment=problem.moment + weight * (along @ along.T) / (total or np.inf))
@@ -94,7 +94,7 @@ def sharpened(problem, power):
 
 
 def grouped(F, y, apart):
-    """Take labels as must-links inside classes, and class means as cannot-links."""
+    """Treat labels as must-links inside classes, and class means as cannot-links."""
     groups = [np.flatnonzero(y == one) for one in np.unique(y[y >= 0])]
     every = np.hstack([np.eye(len(F))[:, some] - 1.0 / len(some) * _at(some, F) for some in groups])
     problem = pose(F, {})
@@ -124,13 +124,13 @@ def order(problem, ridge=explained.RIDGE):
 
 
 def in_full(F, _data, told):
-    """Give every must-link its own weight, however many there are."""
+    """Give every must-link its full weight, whatever their number."""
     with patch.object(observations, "MOST_LINKS", np.inf):
         return order(pose(F, told))
 
 
 def links_only(F, _data, told):
-    """Take no group of linked samples as a class."""
+    """Treat no group of linked samples as a class."""
     with patch.object(observations, "FEWEST_IN_CLASS", np.inf):
         return order(pose(F, told))
 
@@ -140,14 +140,14 @@ def closed(F, _data, told):
 
 
 def in_turns(F, data, told):
-    """Take the features of LinkSelector and of the consensus in turns."""
+    """Take the features of LinkSelector and of the consensus alternately."""
     other = ls.ConsensusSelector(random_state=0, on_conflict="drop").fit(data.train, **told).order_
     both = np.column_stack([order(pose(F, told)), other]).ravel()
     return both[np.sort(np.unique(both, return_index=True)[1])]
 
 
 PAIRS, LABELS = ("20 pairs", "100 pairs", "100 pairs, 10 % wrong"), BY_KIND[-2:]
-# Which kinds of knowledge each variant is for, and the order of features that it gives.
+# The kinds of supervision of each variant, and its order of features.
 VARIANTS = {
     "cannot-links stretch the moment": (
         PAIRS,
@@ -185,7 +185,7 @@ VARIANTS = {
 }
 
 
-# -- what they reach ----------------------------------------------------------------------------
+# -- accuracies ---------------------------------------------------------------------------------
 
 
 def accuracy(data, features):
@@ -203,7 +203,7 @@ def accuracy(data, features):
 
 
 def measure(name, draws):
-    """Return what each variant gains on one data set, by kind of knowledge."""
+    """Return the gain of each variant on one data set, by kind of supervision."""
     found, (X, y) = {}, read(name)
     for draw in range(draws):
         data = split(X, y, draw)

@@ -1,13 +1,13 @@
-"""Put small faults into scores, forms, graphs, search and pairs: do the tests notice?
+"""Put small faults into scores, forms, graphs, search and pairs, and count those that tests detect.
 
-`python benchmarks/mutants.py --mutants 300 --minutes 60` draws so many mutants with a seed and goes
-on where the last run ended. Survivors are tried again once a test was added. Those that compute the
-same are named, with the reason, in `benchmarks/mutants_equivalent.toml`. Counts go to the place of
-the seed in `docs/reliability.md`; the command fails below 95 % of the mutants that are not
-equivalent.
+`python benchmarks/mutants.py --mutants 300 --minutes 60` draws mutants with a seed and resumes the
+last run. Survivors are tried again once a test was added. Equivalent mutants, which compute the
+same results, are listed with the reason in `benchmarks/mutants_equivalent.toml`. Counts go to the
+place of the seed in `docs/reliability.md`; the command fails if less than 95 % of the other mutants
+are detected.
 
-Tests that are written for the survivors of a seed make its share higher than that of a fresh one.
-So write the counts of a new seed with `--first` before that: they stay beside the later ones.
+Tests that are written for the survivors of a seed increase its share. So write the counts of a new
+seed with `--first` before that; they are kept with the later ones.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
-# Threads of linear algebra do not survive a fork.
+# Threads of BLAS do not survive a fork.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
@@ -66,8 +66,8 @@ COVERS = Path(__file__).parent / "mutants_cover"
 EQUIVALENT = Path(__file__).parent / "mutants_equivalent.toml"
 PAGE = ROOT / "docs" / "reliability.md"
 SEED = 21
-# Seconds of tests that a mutant may cost, as measured without it: few for each, and more for those
-# that survive and are not known to compute the same.
+# Seconds of tests per mutant, measured without it: few at first, and more for survivors that are
+# not known to be equivalent.
 BUDGETS = (5, 30)
 GOAL = 0.95
 N_CONTROLS = 3
@@ -88,8 +88,8 @@ def part_of(path):
 
 
 def draw(n_mutants, seed):
-    """Return the drawn mutants, and from how many places they were drawn."""
-    # Not in the environment of the tests, which look at the rest of this file.
+    """Return the drawn mutants, and the number of places they were drawn from."""
+    # Not installed where the tests import this file.
     from mutation.drawing import chosen_operators, drawn, mutant_of, places
 
     operators = chosen_operators()
@@ -108,7 +108,7 @@ def hash_of(*files):
 
 
 def test_units():
-    """Return what is measured in one go: each file of tests, and the doctests of each part."""
+    """Return the units of the coverage: each file of tests, and the doctests of each part."""
     files = sorted({file for name in TESTS for file in (ROOT / "tests").glob(f"{name}.py")})
     sources = [ROOT / path for path in source_files()]
     helpers = sorted((ROOT / "tests" / "helpers").glob("*.py"))
@@ -124,7 +124,7 @@ def test_units():
 
 
 def run_all(works, folders, limit, each):
-    """Run functions in processes, one per folder at a time; tell `each` how one ended."""
+    """Run functions in processes, one per folder at a time; call `each` with every outcome."""
     running, free = {}, list(folders)
     works = iter(works)
     try:
@@ -143,12 +143,12 @@ def run_all(works, folders, limit, each):
             free.append(folder)
     finally:
         for pid in running:
-            with suppress(ProcessLookupError):  # it has not begun yet
+            with suppress(ProcessLookupError):  # it has not started yet
                 os.killpg(pid, signal.SIGKILL)
 
 
 def measured_cover(folders):
-    """Measure which test reaches which line, but for what was measured before."""
+    """Measure which test reaches which line, unless measured before."""
     COVERS.mkdir(exist_ok=True)
     units = test_units()
     for file in set(COVERS.glob("*.json")) - set(units.values()):
@@ -189,13 +189,13 @@ def tests_of(mutant, cover, budget):
 
 
 def hash_of_tests(tests, root=ROOT):
-    """Return a hash of the names of tests and of the files that hold them."""
+    """Return a hash of the names of tests and of their files."""
     names = hashlib.sha256("\n".join(sorted(tests)).encode()).hexdigest()[:16]
     return names + hash_of(*sorted({root / test.split("::")[0] for test in tests}))
 
 
 def try_all(mutants, cover, folders, budget, end, state=None):
-    """Run the tests of each mutant; add a line for each to the state."""
+    """Run the tests of each mutant, and add a line for each to the state."""
     found = {}
 
     def record(mutant, result, seconds, said):
@@ -254,7 +254,7 @@ def read_state():
 
 
 def read_equivalent():
-    """Return the reasons why mutants compute the same, by key."""
+    """Return the reasons why mutants are equivalent, by key."""
     if not EQUIVALENT.exists():
         return {}
     given = tomllib.loads(EQUIVALENT.read_text())["equivalent"]
@@ -265,11 +265,11 @@ def read_equivalent():
 
 
 def counts_of(lines, equivalent):
-    """Return how many were drawn, noticed, equivalent and missed."""
-    noticed = sum(line["outcome"] != "survived" for line in lines)
+    """Return the numbers of drawn, detected, equivalent and missed mutants."""
+    detected = sum(line["outcome"] != "survived" for line in lines)
     survivors = [line for line in lines if line["outcome"] == "survived"]
     same = sum(key_of(line) in equivalent for line in survivors)
-    return len(lines), noticed, same, len(survivors) - same
+    return len(lines), detected, same, len(survivors) - same
 
 
 def share_of(counts):
@@ -277,11 +277,11 @@ def share_of(counts):
 
 
 def table_of(lines, equivalent, n_places, seed):
-    """Return what the page says of a seed: the counts of each part."""
+    """Return the lines of the page for a seed: the counts of each part."""
     ends = Counter(line["outcome"] for line in lines)
     table = [
-        f"{len(lines)} mutants, seed {seed}, from {n_places:,} places. Detected by a failing test: "
-        f"{ends['killed']}; by a timeout: {ends['hangs']}; by a crash: {ends['crashes']}.",
+        f"{len(lines)} mutants, seed {seed}, from {n_places:,} places; detected by failed tests / "
+        f"timeouts / crashes: {ends['killed']} / {ends['hangs']} / {ends['crashes']}.",
         "",
         "| part | mutants | detected | equivalent | missed | share detected |",
         "|---|---|---|---|---|---|",
@@ -308,12 +308,12 @@ def main():
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--minutes", type=float, default=60)
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
-    parser.add_argument("--fresh", action="store_true", help="forget what was tried before")
+    parser.add_argument("--fresh", action="store_true", help="discard earlier results")
     parser.add_argument(
         "--first", action="store_true", help="write counts from before tests for these mutants"
     )
     options = parser.parse_args()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that nothing is left behind
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that temporary folders are removed
     if options.fresh:
         STATE.unlink(missing_ok=True)
     os.environ.setdefault("LINKSELECT_DATA", str(ROOT.parent / "shared" / "data"))
@@ -327,7 +327,7 @@ def main():
         cover = measured_cover(folders)
         known = read_state()
         if len(known.keys() & {mutant.key for mutant in mutants}) < len(mutants) / 2:
-            for folder in folders:  # for many mutants it pays
+            for folder in folders:  # worth it for many mutants
                 os.waitpid(fork(lambda: compile_tests(test_units()), folder, folder / "log"), 0)
         check_controls(mutants, cover, folders, end)
         same = read_equivalent()
@@ -343,7 +343,7 @@ def main():
 
 
 def needs_trial(line, tests, budget):
-    """Return whether a mutant was never tried, or survived other tests or fewer of them."""
+    """Return whether a mutant was never tried, or survived other or fewer tests."""
     if line is None:
         return True
     is_same = line["tests"] == hash_of_tests(tests) and line["budget"] >= budget
@@ -351,7 +351,7 @@ def needs_trial(line, tests, budget):
 
 
 def check_controls(mutants, cover, folders, end):
-    """Run the tests of some mutants on the code as it is; stop if one of them fails."""
+    """Run the tests of some mutants on the unchanged code; stop if one of them fails."""
     unchanged = [
         type(mutant)(mutant.path, "control", mutant.line, "", "", (ROOT / mutant.path).read_text())
         for mutant in mutants[:N_CONTROLS]
@@ -359,22 +359,22 @@ def check_controls(mutants, cover, folders, end):
     found = try_all(unchanged, cover, folders, BUDGETS[0], end)
     failed = [line for line in found.values() if line["outcome"] != "survived"]
     if failed:
-        raise SystemExit(f"Tests fail on code that was not changed: {failed}")
+        raise SystemExit(f"Tests fail on unchanged code: {failed}")
 
 
 def report(mutants, known, n_places, options):
-    """Print what survived without a reason, write the page; return whether the goal was missed."""
+    """Print unexplained survivors, write the page; return whether the goal was missed."""
     equivalent = read_equivalent()
     lines = [known[mutant.key] for mutant in mutants if mutant.key in known]
     for line in lines:
         if line["outcome"] == "survived" and key_of(line) not in equivalent:
             print(f"missed: {key_of(line)}")
         if line["outcome"] != "survived" and key_of(line) in equivalent:
-            print(f"explained, but noticed: {key_of(line)}")
+            print(f"listed as equivalent, but detected: {key_of(line)}")
     counts = counts_of(lines, equivalent)
     print(
-        f"{counts[0]} of {len(mutants)} mutants tried: {counts[1]} noticed, {counts[2]} compute "
-        f"the same, {counts[3]} missed; {100 * share_of(counts):.1f} % of the others noticed"
+        f"{counts[0]} of {len(mutants)} mutants tried: {counts[1]} detected, {counts[2]} "
+        f"equivalent, {counts[3]} missed; {100 * share_of(counts):.1f} % detected of the others"
     )
     place = place_of(options.seed, options.first)
     has_place = f"<!-- measured: {place} -->" in PAGE.read_text()

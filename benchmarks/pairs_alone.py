@@ -1,15 +1,15 @@
-"""Measure the features that LinkSelector and others choose from pairs, labels, both or nothing.
+"""Measure the features that LinkSelector and others select from pairs, labels, both or neither.
 
-Prints the tables of docs/pairs_alone.md and with `--write` puts them there. No column of a data set
-is left out. What is measured is kept in a file, so the same command goes on where it was stopped:
+Prints the tables of docs/pairs_alone.md and with `--write` puts them there. Data sets keep all
+their columns. Results are kept in a file, so the same command resumes after an interruption:
 
     python benchmarks/pairs_alone.py --draws 2 --write    # about 15 minutes on 2 cores
     python benchmarks/pairs_alone.py --only "20 pairs" "all labels" --sets khan trace
-    python benchmarks/pairs_alone.py --forget LinkSelector --write    # measure it anew
+    python benchmarks/pairs_alone.py --forget LinkSelector --write    # measure it again
 
 Half of the samples (at most 200) train, the other half (at most 200) tests, both scaled to [0, 1]
-by those that train. LinkSelector scales by itself and gets the samples as they are. If a method
-refuses, None is kept in the place of its accuracy.
+by the training half. LinkSelector scales by itself and gets unscaled samples. If a method raises an
+error, None is kept in place of its accuracy.
 """
 
 import argparse
@@ -60,10 +60,10 @@ README = Path(__file__).parents[1] / "README.md"
 STORE = Path(__file__).parent / "pairs_alone.jsonl"
 MOST_ROWS, N_RANDOM, FLIPPED = 200, 10, 0.1
 COUNTS, FOREST_COUNTS = (5, 10, 20, 30, 50), (20, 50)
-# Stability is that of the first 20 features, of data sets with at least 100.
+# Stability of the first 20 features, on data sets with at least 100.
 FIRST, FEWEST, ALIKE, PAIRS_FOR_STABILITY = 20, 100, 0.9, 40
 
-# How many pairs are drawn, and what of them is told: must-links alone are those of both kinds.
+# Number of pairs drawn, and which of them are used: must-links alone are those of both kinds.
 OF_A_DRAW = {
     "20 pairs": (20, "both"),
     "40 pairs": (40, "both"),
@@ -75,12 +75,12 @@ OF_A_DRAW = {
     "100 pairs, 10 % wrong": (100, "flipped"),
 }
 
-# -- samples and what is known of them ----------------------------------------------------------
+# -- samples and supervision --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class Split:
-    """Samples as they are and scaled by those that train, and their classes."""
+    """Unscaled samples, samples scaled by the training half, and their classes."""
 
     X: np.ndarray
     X_test: np.ndarray
@@ -91,7 +91,7 @@ class Split:
 
 
 def read(name):
-    """Return all samples, the median of the column for missing values, and classes."""
+    """Return all samples, with column medians for missing values, and classes."""
     with np.load(DATA / f"{name}.npz") as content:
         X, y = content["X"], content["y"]
     if np.isnan(X).any():
@@ -100,7 +100,7 @@ def read(name):
 
 
 def split(X, y, draw):
-    """Take some rows of one random half to train, and some of the other to test."""
+    """Return training rows from one random half, and test rows from the other."""
     rows, half = np.random.default_rng([draw, len(X)]).permutation(len(X)), len(X) // 2
     train, test = np.sort(rows[:half][:MOST_ROWS]), np.sort(rows[half:][:MOST_ROWS])
     own, other = X[train].astype(float), X[test].astype(float)
@@ -109,7 +109,7 @@ def split(X, y, draw):
 
 
 def drawn(y, budget, draw):
-    """Draw as many must-links as cannot-links, fewer if the labels do not imply so many."""
+    """Draw equal numbers of must-links and cannot-links, fewer if the labels imply fewer."""
     every, half = ls.Pairs.from_labels(y), budget // 2
     n_must, n_cannot = min(half, every.n_must), min(half, every.n_cannot)
     seed = int(np.random.default_rng([draw, budget, len(y)]).integers(2**31))
@@ -117,7 +117,7 @@ def drawn(y, budget, draw):
 
 
 def flipped(pairs, draw):
-    """Turn some pairs of each kind into the other; return all, and those that are wrong."""
+    """Flip some pairs of each kind; return all pairs, and the wrong ones."""
     rng = np.random.default_rng([draw, 7])
     kept, wrong = [], []
     for links in (pairs.must, pairs.cannot):
@@ -129,7 +129,7 @@ def flipped(pairs, draw):
 
 
 def as_they_come(y, number, draw):
-    """Draw pairs of rows, whichever kind they are."""
+    """Draw pairs of random rows, of either kind."""
     every = np.column_stack(np.triu_indices(len(y), 1))
     rng = np.random.default_rng([draw, number, len(y)])
     some = every[rng.choice(len(every), min(number, len(every)), replace=False)]
@@ -138,7 +138,7 @@ def as_they_come(y, number, draw):
 
 
 def some_labels(y, per_class, draw):
-    """Keep the labels of a few samples of each class, and -1 for the others."""
+    """Keep the labels of a few samples of each class; the others are -1."""
     rng = np.random.default_rng([draw, per_class, len(y)])
     few = np.full(len(y), -1)
     for one in np.unique(y):
@@ -147,7 +147,7 @@ def some_labels(y, per_class, draw):
 
 
 def known(kind, y, draw):
-    """Return what `fit` is told beside the samples."""
+    """Return the arguments of `fit` in addition to the samples."""
     if kind == "nothing":
         return {}
     if kind == "all labels":
@@ -175,7 +175,7 @@ def known(kind, y, draw):
 
 
 class FastCan:
-    """Forward selection by canonical correlation with the classes, as fastcan does it."""
+    """Forward selection by canonical correlation with the classes, as in fastcan."""
 
     def __init__(self, steps):
         self.steps = steps
@@ -183,7 +183,7 @@ class FastCan:
     def fit(self, X, y):
         from fastcan import FastCan as ForwardSelection
 
-        # It refuses to go on when no feature is linearly independent of the chosen ones.
+        # It raises an error once no feature is linearly independent of the selected ones.
         steps = min(self.steps, np.linalg.matrix_rank(X - X.mean(axis=0)))
         classes = (y[:, None] == np.unique(y)[1:]).astype(float)
         chosen = ForwardSelection(steps, verbose=0).fit(X, classes).indices_
@@ -192,7 +192,7 @@ class FastCan:
 
 
 def methods(n_features, on_conflict="raise"):
-    """Return all methods by name; those that search take at most 50 steps."""
+    """Return all methods by name; searches take at most 50 steps."""
     steps, settle = min(50, n_features), {"on_conflict": on_conflict}
     similarity = partial(ls.SimilarityConstraintScore, steps, **settle)
     pair_methods = (
@@ -220,7 +220,7 @@ def methods(n_features, on_conflict="raise"):
 
 
 def order_of(label, X, scaled, told, on_conflict="raise"):
-    """Return the features in the order of a method, the best first, or None if it refuses."""
+    """Return the features in the order of a method, best first, or None if it raises an error."""
     samples = X if label == "LinkSelector" else scaled
     if label in (*ON_LABELLED, "FastCan"):
         labelled = told["y"] >= 0
@@ -231,13 +231,13 @@ def order_of(label, X, scaled, told, on_conflict="raise"):
         return None
 
 
-# -- what is measured -----------------------------------------------------------------------------
+# -- measurements ---------------------------------------------------------------------------------
 
 
 def accuracy(data, order, counts=COUNTS, forest_counts=FOREST_COUNTS):
     """Return the accuracy, in per cent, of 1-NN, linear SVM and forest with the first features.
 
-    That of the forest is None if there are fewer features than it is tried with.
+    The accuracy of the forest is None if there are too few features.
     """
     counts, of_forest = ([n for n in some if n <= len(order)] for some in (counts, forest_counts))
 
@@ -253,7 +253,7 @@ def accuracy(data, order, counts=COUNTS, forest_counts=FOREST_COUNTS):
 
 
 def accuracies(kind, X, y, draw, labels):
-    """Return the accuracy of every method from one kind of knowledge."""
+    """Return the accuracy of every method from one kind of supervision."""
     data = split(X, y, draw)
     told = known(kind, data.y, draw)
     on_conflict = "drop" if "wrong" in kind else "raise"
@@ -276,9 +276,9 @@ def references(X, y, draw, labels):
 
 
 def agreement(X, first, second):
-    """Return the share of features found again, up to highly correlated ones, and Jaccard's index.
+    """Return the share of features selected again, up to correlated ones, and Jaccard's index.
 
-    A feature is found again if the other list has it, or one that is correlated with it.
+    A feature is selected again if the other list has it or a highly correlated one.
     """
 
     def standardized(features):
@@ -294,8 +294,8 @@ def agreement(X, first, second):
 
 
 def stability(X, y, draw, labels):
-    """Return how far the first features agree over halves of the samples, and of the pairs."""
-    if X.shape[1] < FEWEST:  # any choice of few features agrees with any other
+    """Return how well the first features agree between halves of the samples, and of the pairs."""
+    if X.shape[1] < FEWEST:  # any selections from few features agree
         return dict.fromkeys(labels)
     data, rng = split(X, y, draw), np.random.default_rng([draw, 5])
     pairs, others = (drawn(half, PAIRS_FOR_STABILITY, draw) for half in (data.y, data.y_test))
@@ -320,7 +320,7 @@ def stability(X, y, draw, labels):
 
 
 def suspects(X, y, draw, labels):
-    """Return the AUC with which wrong pairs are found, by the number of pairs."""
+    """Return the AUC with which wrong pairs are found, by number of pairs."""
     data, found = split(X, y, draw), {}
     for label in labels:
         pairs, wrong = flipped(drawn(data.y, OF_A_DRAW[label][0], draw), draw)
@@ -343,7 +343,7 @@ def choices(X, y, draw, labels):
             folds = PairKFold(5, random_state=0)
             held_out = pair_auc_curve(selector, data.train, pairs, counts, cv=folds).average.auc
             order = selector.fit(data.train, pairs=pairs).order_
-        except ValueError:  # too few pairs for five folds, or a refusal
+        except ValueError:  # too few pairs for five folds, or an error
             continue
         own = [pair_auc(data.train[:, order[:count]], pairs).auc for count in counts]
         found[label][budget] = [float(held_out), float(np.mean(own))]
@@ -351,7 +351,7 @@ def choices(X, y, draw, labels):
 
 
 def unit(job):
-    """Measure some methods on one draw of one data set, from one kind of knowledge."""
+    """Measure some methods on one draw of one data set, from one kind of supervision."""
     name, draw, kind, labels = job
     warnings.simplefilter("ignore")
     others = {"reference": references, "stability": stability}
@@ -364,7 +364,7 @@ def unit(job):
 
 
 def stored(forgotten=()):
-    """Return what was measured by data set, draw and kind, without what is to be forgotten."""
+    """Return the stored results by data set, draw and kind, without the methods to forget."""
     found = {}
     for line in STORE.read_text().splitlines() if STORE.exists() else ():
         one = json.loads(line)
@@ -378,7 +378,7 @@ def stored(forgotten=()):
 
 
 def jobs_left(found, options):
-    """Return what is still to be measured: draw by draw, the most important kinds first."""
+    """Return the missing units, draw by draw, with the most important kinds first."""
     wanted = [kind for kind in KINDS if kind == "reference" or kind in options.only]
     jobs = []
     for draw, kind, name in product(range(options.draws), wanted, options.sets):
@@ -424,7 +424,7 @@ NUMBERS = np.array([2, 3, 5, 10, 20, 40])
 
 
 def load(name):
-    """Return X scaled to [0, 1] over all rows, and classes; of many columns a fixed draw."""
+    """Return X scaled to [0, 1] over all rows, with at most 800 random columns, and classes."""
     built_in = {"wine": load_wine, "wdbc": load_breast_cancer, "digits": load_digits}
     X, y = built_in[name](return_X_y=True) if name in built_in else read(name)
     rng = np.random.default_rng(1)
@@ -437,7 +437,7 @@ def load(name):
 
 
 def problem(name, seed, budget):
-    """Split the rows in halves, and draw as many must-links as cannot-links from one of them."""
+    """Split the rows in halves, and draw equal numbers of both kinds of pairs from one of them."""
     X, y = load(name)
     rng = np.random.default_rng([seed, len(X)])
     rows, half = rng.permutation(len(X)), len(X) // 2

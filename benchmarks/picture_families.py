@@ -1,10 +1,10 @@
-"""Which features of pictures are good? Writes a table into docs/recipes/pictures.md.
+"""Compare families of picture features, for a table in docs/recipes/pictures.md.
 
     python benchmarks/picture_families.py --draws 3 --write    # about 3 minutes on one core
 
-Faces, digits and letters become pictures again and are measured as a folder of pictures is.
-LinkSelector chooses from 20 pairs; otherwise as in pairs_alone.py. None of the data sets is in
-colour, so that most features of the family color are constant.
+Faces, digits and letters are turned into pictures and measured like a folder of pictures.
+LinkSelector selects from 20 pairs, otherwise as in pairs_alone.py. No data set has colours, so most
+features of the family color are constant.
 """
 
 import argparse
@@ -48,7 +48,7 @@ RAW = "the pixels as they are"
 
 
 def pictures_of(name):
-    """Return some pictures of a data set as shades from 0 to 255, the values, and classes."""
+    """Return pictures of a data set as shades from 0 to 255, the original values, and classes."""
     X, y = pairs_alone.read(name)
     rows = np.random.default_rng(0).permutation(len(X))[:MOST_PICTURES]
     X, y = X[rows].astype(float), y[rows]

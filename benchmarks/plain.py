@@ -1,4 +1,4 @@
-"""The plain way: what a careful person writes in NumPy, or with scikit-learn's Lasso."""
+"""Plain implementations in NumPy, or with scikit-learn's Lasso."""
 
 import time
 from itertools import combinations
@@ -28,7 +28,7 @@ def dense_laplacian_score(X, n_neighbors=5):
 
 
 def similarity_step(X, kernel, target, candidates, sigma=1.0):
-    """Evaluate the similarity score of every candidate: one kernel update over all pairs each."""
+    """Evaluate the similarity score of each candidate by a kernel update over all pairs."""
     values = []
     for r in candidates:
         alone = np.exp(-((X[:, None, r] - X[None, :, r]) ** 2) / (2 * sigma**2))
@@ -43,12 +43,12 @@ def best_of_all_subsets(between, within, n_features):
 
 
 def lasso_weights(X, samples, optimum, patience, goal=1e-6):
-    """Rebuild samples as people do with Lasso; return the accuracy and seconds of each.
+    """Reconstruct samples by Lasso; return the accuracy and seconds of each.
 
-    Unknowns are the weights s and the compensations t, columns [X' I; heavy 0], the target
-    (x_i, heavy): a heavy last row makes the weights sum to about 1, a small penalty the equations
-    nearly exact. Then the weights are divided by their sum. Of several weights and penalties the
-    best for each sample counts, by its own time only.
+    The unknowns are the weights s and the compensations t, with columns [X' I; heavy 0] and target
+    (x_i, heavy). A heavy last row makes the weights sum to about 1, and a small penalty makes the
+    equations nearly exact. Then the weights are divided by their sum. The best of several heavy
+    rows and penalties counts for each sample, with its own time.
     """
     n_samples, n_features = X.shape
     best = dict.fromkeys(samples, (np.inf, np.inf))

@@ -59,7 +59,7 @@ def accuracy_curve(X, y, reference, test, order):
 
 
 def average(X, y, train, selector, n_runs):
-    """Average, over draws of prototypes: accuracy over all m, at the chosen m, chosen m, sigma."""
+    """Return means over draws: accuracy over all m and at the chosen m, chosen m, sigma."""
     test = np.setdiff1d(np.arange(len(y)), train)
     results = []
     for seed in range(n_runs):

@@ -1,12 +1,12 @@
-"""Compare rankings from the neighbours of drawn samples with those of the whole graph.
+"""Compare rankings from the neighbours of sampled rows with those of the whole graph.
 
-Prints the tables of docs/scale.md and with `--write` puts them there. Finished units are
-kept in a file, so the same command goes on where it was stopped:
+Prints the tables of docs/scale.md and with `--write` puts them there. Finished units are kept in a
+file, so the same command resumes after an interruption:
 
     python benchmarks/queries.py --write
 
-The neighbours of all samples are searched once; what a draw would find is looked up there. So the
-edges, scores and standard errors are those of `max_queries=`, at a small part of the time.
+The neighbours of all samples are searched once, and draws look theirs up. So edges, scores and
+standard errors are those of `max_queries=`, in a fraction of the time.
 """
 
 import argparse
@@ -37,7 +37,7 @@ METHODS = {
     "LSDF": ls.LSDF(n_jobs=1),
     "CCLS": ls.CompensatedLaplacianScore(sigma="auto", n_jobs=1),
 }
-# Data, queries, how many draws of them, and for how many standard errors are computed.
+# Data, queries, number of draws, and number of draws with standard errors.
 UNITS = [
     ("lognormal", 160, 40, 40),
     ("lognormal", 400, 40, 40),
@@ -55,7 +55,7 @@ UNITS = [
     ("MNIST", 5000, 12, 2),
     ("MNIST", 20000, 4, 1),
 ]
-# The spread over fewer draws says little about a standard error.
+# Fewer draws give too uncertain a spread to judge a standard error.
 ENOUGH_DRAWS = 10
 N_LABELLED = {
     "lognormal": 40,
@@ -66,7 +66,7 @@ N_LABELLED = {
     "USPS": 200,
     "MNIST": 1000,
 }
-# A few samples carry most of the variance of the first.
+# A few samples carry most of the variance of the lognormal data.
 MADE = {"lognormal": lambda X: np.exp(1.5 * X), "its logarithm": lambda X: 1.5 * X}
 # Counts of words; in the second, long documents are no further apart than short ones.
 COUNTS = {"Classic3": csr_array, "its rows of length 1": lambda X: csr_array(normalize(X))}
@@ -75,7 +75,7 @@ N_NEIGHBORS = 5
 
 
 class Kept:
-    """The nearest samples of all, looked up instead of searched."""
+    """Nearest neighbours of all samples, looked up instead of searched."""
 
     def __init__(self, X):
         right, distances = neighbors.nearest(X, N_NEIGHBORS, n_jobs=1)[1:]
@@ -92,7 +92,7 @@ class Kept:
 
 
 def read(name):
-    """Return samples, and labels of which most are -1."""
+    """Return samples and labels, most of which are -1."""
     if name in MADE:
         X, y = made(MADE[name])
     else:
@@ -108,7 +108,7 @@ def read(name):
 
 
 def made(transform, n_samples=800, n_features=200):
-    """Return features of which the first twenty differ between two classes, and the classes."""
+    """Return two classes and features, the first twenty of which differ between the classes."""
     random = np.random.default_rng(0)
     y = np.arange(n_samples) % 2
     X = random.normal(size=(n_samples, n_features))
@@ -117,7 +117,7 @@ def made(transform, n_samples=800, n_features=200):
 
 
 def compare(selector, kept, X, y, n_queries, n_draws, n_with_errors):
-    """Return how draws agree with the whole graph, and what their standard errors are worth."""
+    """Return how well draws agree with the whole graph, and how accurate their errors are."""
     exact = selector.set_params(max_queries=None).fit(X, y)
     scores, ranks = exact.scores_, exact.ranking_
     defined = np.isfinite(scores)
@@ -135,7 +135,7 @@ def compare(selector, kept, X, y, n_queries, n_draws, n_with_errors):
     with np.errstate(invalid="ignore"):  # without a score
         off, spread = np.abs(drawn - scores), drawn.std(axis=0, ddof=1)
         bias = np.abs(drawn.mean(axis=0) - scores) / spread
-    # A feature that hardly ever varies has no score in some draws.
+    # A feature that rarely varies has no score in some draws.
     scored = np.isfinite(drawn) & defined
     always = scored.all(axis=0)
     told = np.isfinite(errors) & scored[:n_with_errors]
@@ -154,17 +154,17 @@ def compare(selector, kept, X, y, n_queries, n_draws, n_with_errors):
 
 
 def median(values):
-    """Return None of nothing: JSON has no NaN."""
+    """Return the median, or None for no values, since JSON has no NaN."""
     return float(np.median(values)) if values.size else None
 
 
 def no_errors(*_):
-    """Leave out the most expensive part of a fit."""
+    """Skip the most expensive part of a fit."""
     return np.nan
 
 
 def measure(quick):
-    """Yield the results of all units, each from the file if it is there."""
+    """Yield the results of all units, from the file where available."""
     done = json.loads(STORE.read_text()) if STORE.exists() else {}
     for name in N_LABELLED:
         units = [unit for unit in UNITS if unit[0] == name and not (quick and name == "MNIST")]
@@ -179,7 +179,7 @@ def measure(quick):
             done[f"{unit} {method}"] = compare(METHODS[method], kept, X, y, *unit[1:])
             STORE.write_text(json.dumps(done, indent=1) + "\n")
             print(unit, method, done[f"{unit} {method}"], flush=True)
-        # The next data are searched again.
+        # Restore the search for the next data.
         sampled.nearest = neighbors.nearest = SEARCH
         for unit in units:
             yield unit, {method: done[f"{unit} {method}"] for method in METHODS}
@@ -189,7 +189,7 @@ SEARCH, ERRORS = neighbors.nearest, sampled.standard_errors
 
 
 def agreement_table(results):
-    """Write how rankings agree."""
+    """Return the table of agreement between rankings."""
     lines = [
         "| data | queries | Laplacian | LSDF | CCLS | error of Laplacian, CCLS | rows searched |",
         "|---|---|---|---|---|---|---|",
@@ -203,7 +203,7 @@ def agreement_table(results):
 
 
 def errors_table(results):
-    """Write what standard errors are worth."""
+    """Return the table of the accuracy of standard errors."""
     lines = ["| data | queries | draws | Laplacian | LSDF | CCLS |", "|---|---|---|---|---|---|"]
     for (name, n_queries, n_draws, n_with_errors), found in results:
         cells = []
@@ -220,9 +220,9 @@ def errors_table(results):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
     parser.add_argument("--write", action="store_true", help="put the tables into the page")
-    parser.add_argument("--quick", action="store_true", help="leave MNIST out")
+    parser.add_argument("--quick", action="store_true", help="skip MNIST")
     options = parser.parse_args()
-    # Constant features, and those that do not vary in a draw.
+    # About constant features, and those that do not vary in a draw.
     warnings.simplefilter("ignore", UserWarning)
     results = list(measure(options.quick))
     tables = {"agreement": agreement_table(results), "errors": errors_table(results)}

@@ -2,11 +2,10 @@
 
     python benchmarks/sparsity_growth.py [--exact 300] [sizes ...]
 
-Rows of Yale B (32 x 32 pixels, scaled to [0, 1]); made images of the same shape without it. For
-each size: CPU seconds and wall time of the first-order solver, its largest certified gap, and the
-exponent of growth in the number of samples. Up to `--exact` samples the exact solver runs as well,
-on the same samples and on samples and features in another order: how well the ranking agrees with
-the exact one, and two exact ones with each other.
+Rows of Yale B (32 x 32 pixels, scaled to [0, 1]), or generated images of the same shape. Prints for
+each size the CPU seconds and wall time of the first-order solver and its largest certified gap, and
+the exponent of growth in the number of samples. Up to `--exact` samples the exact solver runs too,
+also with samples and features in another order, to compare the rankings.
 """
 
 import argparse
@@ -24,7 +23,7 @@ DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "share
 
 
 def images(n_samples):
-    """Return some rows of Yale B in [0, 1], or made images of that shape, and which they are."""
+    """Return rows of Yale B in [0, 1], or generated images of that shape, and their name."""
     rng = np.random.default_rng(0)
     file = DATA / "yaleb_32x32.npz"
     if file.exists():
@@ -32,7 +31,7 @@ def images(n_samples):
         X, name = X[np.sort(rng.permutation(len(X))[:n_samples])], "Yale B"
     else:
         X = rng.random((n_samples, 20)) @ rng.random((20, 1024))
-        X, name = X + 0.1 * rng.random(X.shape), "made images"
+        X, name = X + 0.1 * rng.random(X.shape), "generated images"
     return (X - X.min(axis=0)) / np.ptp(X, axis=0), name
 
 
@@ -45,7 +44,7 @@ def measured(X, solver):
 
 
 def exact_scores(X):
-    """Return exact scores, those from another order of samples and features, and CPU seconds."""
+    """Return exact scores, scores from another order of samples and features, and CPU seconds."""
     rng = np.random.default_rng(1)
     rows, columns = rng.permutation(len(X)), rng.permutation(X.shape[1])
     values, _, cpu, _ = measured(X, "exact")

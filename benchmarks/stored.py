@@ -1,12 +1,11 @@
-"""Measure fits to samples outside memory: CPU time, anonymous memory, agreement with memory.
+"""Measure fits to stored samples: CPU time, anonymous memory, agreement with fits in memory.
 
     python benchmarks/stored.py --write
 
-makes the files (4 GB each, in a temporary folder), measures everything in processes of its own,
-one at a time, and deletes them. A measurement is kept in stored.json as soon as it ends, so the
-same command goes on where it was stopped. `--rows 100000 --queries 1000 --wide 200000` is a trial
-of some minutes; name stages to run only these. `--write` puts the tables into
-docs/scale.md.
+writes the files (4 GB each, in a temporary folder), measures everything in separate processes, one
+at a time, and deletes the files. Each measurement is kept in stored.json at once, so the same
+command resumes after an interruption. `--rows 100000 --queries 1000 --wide 200000` is a trial of
+some minutes; name stages to run only these. `--write` puts the tables into docs/scale.md.
 """
 
 import argparse
@@ -53,7 +52,7 @@ ROUNDS = 5
 
 
 class Bench:
-    """Measure what is not measured yet, each in a process of its own."""
+    """Run the missing measurements, each in a separate process."""
 
     def __init__(self, options, folder):
         self.options, self.folder = options, folder
@@ -64,7 +63,7 @@ class Bench:
         return (not methods or method in methods) and (not kinds or kind in kinds)
 
     def measure(self, key, task, settings, python_path=SOURCE):
-        """Return a measurement, from the file if it is there."""
+        """Return a measurement, from the store if available."""
         if key in self.found:
             return self.found[key]
         result = run(task, settings, python_path)
@@ -74,18 +73,20 @@ class Bench:
         return result
 
     def keep(self, key, result):
-        # Another stage may run beside this one.
+        # Another stage may run at the same time.
         self.found = self.found | kept() | {key: result}
         STORE.write_text(json.dumps(self.found, indent=1) + "\n")
 
     def file(self, name, write, size):
-        """Return a file of the folder, made if it is not there; an interrupted one is made anew."""
+        """Return a file of the folder; write it if it is missing or incomplete."""
         path, ready = self.folder / name, self.folder / f"{name}.ready"
         if not ready.exists():
             if path.exists():
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
             if shutil.disk_usage(self.folder).free < 2 * size:
-                raise SystemExit(f"{self.folder} has too little space for {size / 1e9:.1f} GB.")
+                raise SystemExit(
+                    f"{self.folder} has too little free space for {size / 1e9:.1f} GB."
+                )
             write(path)
             ready.touch()
         return str(path)
@@ -99,7 +100,7 @@ class Bench:
         )
 
     def fit(self, key, method, told, kind, shape, settings, python_path=SOURCE):
-        """Measure a fit, and how far it is from memory if that was measured in this folder."""
+        """Measure a fit, and its difference from the fit in memory if that is in this folder."""
         scores = self.folder / f"{key}.npy".replace("/", "-")
         *first, _, last = key.split("/")
         in_memory = self.folder / f"{'-'.join([*first, 'memory', last])}.npy"
@@ -108,7 +109,7 @@ class Bench:
         settings |= {"scores": str(scores), "compare": str(in_memory)}
         found = self.measure(key, "fit", settings, python_path)
         if "difference" not in found and scores.exists() and in_memory.exists():
-            # Memory was measured after it.
+            # The fit in memory came later.
             found["difference"] = difference(np.load(scores), np.load(in_memory))
             self.keep(key, found)
         return found
@@ -120,12 +121,12 @@ def difference(scores, others):
 
 
 def kept():
-    """Return what was measured before."""
+    """Return the stored measurements."""
     return json.loads(STORE.read_text()) if STORE.exists() else {}
 
 
 def run(task, settings, python_path=SOURCE):
-    """Run one measurement in a process of its own, and watch its memory."""
+    """Run one measurement in a separate process, and watch its memory."""
     environment = dict(os.environ, OMP_NUM_THREADS="1", PYTHONPATH=str(python_path))
     command = [sys.executable, str(HERE / "stored_runs.py"), task, json.dumps(settings)]
     with subprocess.Popen(
@@ -145,7 +146,7 @@ def run(task, settings, python_path=SOURCE):
 
 
 def watch(pid, peaks, ended):
-    """Note the largest anonymous memory of a process and of all below it, in MB."""
+    """Record the largest anonymous memory of a process and of its descendants, in MB."""
     while not ended.wait(0.03):
         for one in family(pid):
             try:
@@ -158,7 +159,7 @@ def watch(pid, peaks, ended):
 
 
 def family(pid):
-    """Yield a process and all that it started."""
+    """Yield a process and its descendants."""
     yield pid
     try:
         listed = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/children")]
@@ -172,7 +173,7 @@ def family(pid):
 
 
 def tall(bench):
-    """Moments: no more than some times the CPU time of reading."""
+    """Measure fits by moments, relative to the CPU time of reading."""
     rows = bench.options.rows
     shape = [rows, N_COLUMNS]
     for kind in ("parquet", "zarr"):
@@ -193,7 +194,7 @@ def tall(bench):
 
 
 def search(bench):
-    """Graphs: no more than twice the CPU time of the products."""
+    """Measure fits by graphs, relative to the CPU time of the products."""
     rows, queries = bench.options.rows, bench.options.queries
     n_labelled = min(1000, queries // 5)
     for method in GRAPHS:
@@ -211,7 +212,7 @@ def search(bench):
 
 
 def wide(bench):
-    """Few rows and many columns: no more CPU time than in memory."""
+    """Measure a few rows and many columns, relative to fits in memory."""
     columns = bench.options.wide
     size = 4 * WIDE_ROWS * columns
 
@@ -239,7 +240,7 @@ def wide(bench):
 
 
 def clusters(bench):
-    """Processes of Dask with 1 GB each; a worker is killed, or all are."""
+    """Measure Dask processes of 1 GB each, also with one worker or all workers killed."""
     rows = bench.options.cluster_rows
     file = bench.tall("parquet", rows)
     drawn = {"max_queries": bench.options.cluster_queries, "random_state": 0}
@@ -265,9 +266,9 @@ def clusters(bench):
 
 
 def before(bench):
-    """Fits in memory, in turn by an earlier version of the code and by this one."""
+    """Compare fits in memory by an earlier version of the code and by this one, in turns."""
     if bench.options.before is None:
-        print("Without --before PATH (the src of an earlier version), nothing is compared.")
+        print("Nothing to compare: --before PATH (the src of an earlier version) is missing.")
         return
     settings = {"shapes": BEFORE_SHAPES, "methods": BEFORE}
     paths = {"before": bench.options.before, "now": SOURCE}
@@ -277,7 +278,7 @@ def before(bench):
 
 
 def awkward(bench):
-    """Files that are hard to read in little memory."""
+    """Measure files that are hard to read in little memory."""
     rows = bench.options.rows
     one_group = bench.file(
         f"one-group-{rows}.parquet",
@@ -306,7 +307,7 @@ def awkward(bench):
 
 
 def client(bench):
-    """Narrow tables of very many rows: what a fit holds for each row besides the samples."""
+    """Measure the memory per row of a fit besides the samples, on narrow tables."""
     for rows in (bench.options.narrow // 4, bench.options.narrow):
         file = bench.file(f"{rows}.npy", lambda path, n=rows: data.write_narrow(path, n), 32 * rows)
         for method, told in [("VarianceScore", None), ("FisherScore", "all")]:
@@ -334,13 +335,13 @@ def main():
     parser.add_argument("--wide", type=int, default=2_000_000, help="columns of wide data")
     parser.add_argument("--cluster-rows", type=int, default=1_000_000)
     parser.add_argument("--cluster-queries", type=int, default=1000)
-    parser.add_argument("--threads", type=int, default=1, help="of every fit that is no cluster's")
+    parser.add_argument("--threads", type=int, default=1, help="of every fit outside clusters")
     parser.add_argument("--workers", nargs="*", type=int, default=[2, 1, 4])
     parser.add_argument("--narrow", type=int, default=40_000_000, help="rows of narrow tables")
     parser.add_argument("--methods", nargs="*", help="only these methods")
     parser.add_argument("--kinds", nargs="*", help="only these: memory, parquet, zarr, npy, before")
     parser.add_argument("--before", type=Path, help="the src folder of an earlier version")
-    parser.add_argument("--folder", type=Path, help="for the files; default: a temporary one")
+    parser.add_argument("--folder", type=Path, help="folder of the files; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="do not delete the files")
     parser.add_argument("--tables", action="store_true", help="measure nothing")
     parser.add_argument("--write", action="store_true", help="put the tables into the page")

@@ -1,7 +1,7 @@
-"""Make the files that stored.py measures, block by block: never all of them in memory.
+"""Write the files that stored.py measures, block by block.
 
-Every block has a seed of its own, so files of several kinds, and an array in memory, hold the same
-values, and a smaller table is the beginning of a larger one.
+Every block has its own seed, so files of several kinds and an array in memory have the same values,
+and a smaller table is the beginning of a larger one.
 """
 
 import numpy as np
@@ -11,8 +11,8 @@ RANK = 20
 # Rows of a row group or chunk of tall data, columns of wide data that are drawn at a time.
 BLOCK = 25_000
 WIDE_BLOCK = 20_000
-# Columns of a chunk of wide data: 20 MB. Larger ones take fresh memory from the system for every
-# chunk, which cost nearly as much again as reading 20 MB at a time.
+# Columns of a chunk of wide data: 20 MB. Larger chunks request new memory from the system each
+# time, which nearly doubles the cost of reading.
 WIDE_CHUNK = 10_000
 
 
@@ -83,7 +83,7 @@ def wide_classes(n_rows):
 
 
 def wide_blocks(n_rows, n_columns):
-    """Yield (columns, values) of wide data, in which every tenth column knows the class."""
+    """Yield (columns, values) of wide data, in which every tenth column depends on the class."""
     classes = wide_classes(n_rows)
     for number, start in enumerate(range(0, n_columns, WIDE_BLOCK)):
         rng = np.random.default_rng([5, number])
@@ -138,7 +138,7 @@ def write_awkward(path, n_rows, missing_row=None):
 
 
 def write_narrow(path, n_rows):
-    """Write four columns of float64, the same rows again and again."""
+    """Write four columns of float64 with repeated rows."""
     map_ = np.lib.format.open_memmap(path, "w+", np.float64, (n_rows, 4))
     block = np.random.default_rng(7).standard_normal((10 * BLOCK, 4))
     for start in range(0, n_rows, len(block)):

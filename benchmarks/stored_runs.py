@@ -1,4 +1,4 @@
-"""One measurement of stored.py, in a process of its own: `python stored_runs.py TASK JSON`.
+"""Run one measurement of stored.py in its own process: `python stored_runs.py TASK JSON`.
 
 Prints one line of JSON: CPU seconds (user and system, with children that have ended), seconds of
 wall time, and a digest of the scores, which are kept in a file if one is named.
@@ -49,11 +49,11 @@ def cpu_seconds():
     return sum(one.ru_utime + one.ru_stime for one in used)
 
 
-# -- what is known, and the samples ------------------------------------------------------------
+# -- supervision and samples -------------------------------------------------------------------
 
 
 def known(kind, classes):
-    """Return what a fit is told: nothing, all classes, so many of them, or pairs."""
+    """Return the supervision of a fit: none, all classes, a number of them, or pairs."""
     rng = check_random_state(0)
     if kind == "all":
         return {"y": classes}
@@ -70,7 +70,7 @@ def known(kind, classes):
 
 
 def samples(task):
-    """Return X as the task wants it, and the classes."""
+    """Return X in the form that the task needs, and the classes."""
     n_rows, n_columns = task["shape"]
     if task.get("wide"):
         classes = data.wide_classes(n_rows)
@@ -85,7 +85,7 @@ def samples(task):
 
 
 def read(task):
-    """Read a file once: by its own library alone, or as the slabs that a fit works on."""
+    """Read a file once: by its library, or as the slabs that a fit reads."""
     with Clock() as clock:
         total = {"library": read_by_library, "slabs": read_slabs}[task["how"]](Path(task["file"]))
     return clock.times | {"total": total}
@@ -124,7 +124,7 @@ def read_slabs(path):
 
 
 def fit(task):
-    """Fit one method; a search for neighbours is compared with its products alone."""
+    """Fit one method; compare a search for neighbours with its products."""
     X, classes = samples(task)
     told = known(task["known"], classes)
     selector = selector_of(task)
@@ -168,7 +168,7 @@ def difference(scores, others):
 
 
 def count_searched():
-    """Note how many samples are searched for their neighbours."""
+    """Record the number of samples in each search for neighbours."""
     try:
         from linkselect.graphs import _sampled as sampled
     except ImportError:
@@ -184,7 +184,7 @@ def count_searched():
 
 
 def product_seconds(n_columns, seconds=4.0):
-    """Return the CPU time of one product of two samples: BLAS alone, in tiles of the search."""
+    """Return the CPU time of one product of two samples by BLAS, in tiles of the search."""
     from linkselect._samples.part_neighbors import TILE_SIZE
     from linkselect._samples.sources.stored import SLAB_BYTES
 
@@ -220,12 +220,12 @@ def in_memory(task):
 
 
 def cluster(task):
-    """Fit by processes of Dask; perhaps one of them, or all for good, are killed on the way."""
+    """Fit by processes of Dask, of which one may be killed, or all permanently."""
     import distributed
 
     X, classes = samples(task)
     selector, told = selector_of(task), known(task["known"], classes)
-    # A nanny starts a worker that was killed again, so who is to be gone for good has none.
+    # A nanny restarts a killed worker, so permanently killed workers have none.
     own = task.get("kill") == "all"
     options = {"n_workers": 0 if own else task["workers"], "threads_per_worker": 1}
     with (
@@ -261,14 +261,14 @@ def cluster(task):
 
 
 def bare_worker(client):
-    """Start a worker that nobody starts again."""
+    """Start a worker that is not restarted."""
     options = ["--no-nanny", "--nthreads", "1", "--memory-limit", "1GB", "--no-dashboard"]
     command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address]
     return subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL)
 
 
 def kill(pids, seconds, running, killed):
-    """Send SIGKILL to some workers, if the fit still runs then."""
+    """Send SIGKILL to some workers after a delay, if the fit is still running."""
     time.sleep(seconds)
     if running.is_set():
         for pid in pids:

@@ -1,4 +1,4 @@
-"""Tables of what stored.py has measured, of moments the largest size of each."""
+"""Tables of the results of stored.py; for moments, the largest size of each."""
 
 from statistics import median
 
@@ -21,7 +21,7 @@ KIND = {
     "before": "memory, before",
 }
 
-READING = {"library": "load the file", "slabs": "read parts alone"}
+READING = {"library": "loading the file", "slabs": "reading parts only"}
 
 
 def short(method):
@@ -29,7 +29,7 @@ def short(method):
 
 
 def largest(found, stage):
-    """Return the results of a stage by (kind, method), of each the one of the largest size."""
+    """Return the result of the largest size of a stage by (kind, method)."""
     best = {}
     for key, result in found.items():
         first, *sizes, kind, method = key.split("/")
@@ -54,10 +54,10 @@ def seconds(value):
 
 
 def apart(result, kind):
-    """Return how far scores are from those of memory."""
+    """Return the difference of scores from those in memory."""
     if "difference" not in result or kind == "memory":
         return "-"
-    return "the same bits" if result["difference"] == 0 else f"{result['difference']:.0e}"
+    return "identical" if result["difference"] == 0 else f"{result['difference']:.0e}"
 
 
 def moments_table(found):
@@ -65,7 +65,7 @@ def moments_table(found):
     read = {key: result["cpu"] for key, result in found.items() if key.startswith("read/")}
     for (kind, how), ((n_rows,), result) in largest(found, "read").items():
         library = {"parquet": "pyarrow", "zarr": "zarr"}[kind]
-        name = f"read by {library} alone" if how == "library" else "read as slabs"
+        name = f"reading by {library}" if how == "library" else "reading as slabs"
         start = [name, KIND[kind], f"{n_rows:,}", seconds(result["cpu"])]
         rows.append([*start, "-", "-", str(result["anonymous"]), "-"])
     for (kind, method), ((n_rows,), result) in largest(found, "moments").items():
@@ -73,8 +73,9 @@ def moments_table(found):
         units = [read.get(f"read/{n_rows}/{kind}/{how}") for how in ("library", "slabs")]
         ratios = [f"{result['cpu'] / unit:.1f}" if unit else "-" for unit in units]
         rows.append([*start, *ratios, f"{result['anonymous']:,}", apart(result, kind)])
-    head = ["method", "X", "rows", "CPU s", "times reading by the library", "times reading slabs"]
-    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+    head = ["method", "X", "rows", "CPU s", "ratio to reading by the library"]
+    head.append("ratio to reading slabs")
+    return table([*head, "`RssAnon`, MB", "difference from memory"], rows)
 
 
 def search_table(found):
@@ -86,8 +87,8 @@ def search_table(found):
             ratio = f"{result['cpu'] / result['products']:.2f}"
             numbers = [f"{result['searched']:,}", seconds(result["cpu"]), ratio]
             rows.append([*start, *numbers, f"{result['anonymous']:,}", apart(result, kind)])
-    head = ["method", "X", "rows", "`max_queries`", "rows searched", "CPU s", "times products"]
-    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+    head = ["method", "X", "rows", "`max_queries`", "rows searched", "CPU s", "ratio to products"]
+    return table([*head, "`RssAnon`, MB", "difference from memory"], rows)
 
 
 def order(item):
@@ -105,15 +106,16 @@ def wide_table(found):
         start = [name, KIND[kind], f"500 x {int(sizes[0]):,}", seconds(result["cpu"])]
         numbers = [*in_memory(found, key), f"{result['anonymous']:,}", apart(result, kind)]
         rows.append([*start, *numbers])
-    head = ["method", "X", "size", "CPU s", "times memory", "times memory before"]
+    head = ["method", "X", "size", "CPU s", "ratio to memory"]
+    head.append("ratio to memory before")
     head += ["of that, reading", "with loading"]
-    return table([*head, "`RssAnon`, MB", "apart from memory"], rows)
+    return table([*head, "`RssAnon`, MB", "difference from memory"], rows)
 
 
 def in_memory(found, key):
-    """Compare a fit to a wide file with memory: now, before, and before with loading the file.
+    """Return ratios of a fit to a wide file to memory: now, before, and before with loading.
 
-    And reading parts alone with memory before: no fit to the file can cost less.
+    The third ratio is of reading parts only, which is the lower limit of any fit to the file.
     """
     stage, n_columns, kind, method = key.split("/")
     if stage == "load" or kind in {"memory", "before"}:
@@ -132,24 +134,26 @@ def cluster_table(found):
     rows = []
     for (method, how), ((n_rows,), result) in largest(found, "cluster").items():
         threads = found.get(f"cluster/{n_rows}/{method}/threads", {}).get("digest")
-        same = "the same bits" if result.get("digest") == threads else "**other bits**"
+        same = "identical" if result.get("digest") == threads else "**different**"
         error = result.get("error", "").partition(": ")[2]
         memory = str(result.get("workers", result["anonymous"]))
         start = [short(method), f"{n_rows:,}", who(how, result), f"{result['wall']:.0f}"]
         rows.append([*start, memory, f"*{error}*" if error else same])
-    head = ["method", "rows", "who", "wall s", "`RssAnon` of a process, MB", "result"]
+    head = ["method", "rows", "workers", "wall s", "`RssAnon` of a process, MB", "result"]
     return table(head, rows)
 
 
 def who(how, result):
-    """Say who worked, and who was killed when."""
+    """Return the number of workers, and when some were killed."""
     number, _, fate = how.partition(" ")
     if not number.isdigit():
         return "one thread"
     workers = f"{number} worker{'s' if number != '1' else ''}"
     after = f" after {result['killed'][0]:.0f} s" if result.get("killed") else ""
     return (
-        workers + {"": "", "killed": ", one killed", "gone": ", all killed for good"}[fate] + after
+        workers
+        + {"": "", "killed": ", one killed", "gone": "; all killed permanently"}[fate]
+        + after
     )
 
 

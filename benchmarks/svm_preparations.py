@@ -1,8 +1,8 @@
-"""Which preparation of data and SVM gives the baselines of the Sparsity Score paper, table 2.
+"""Compare preparations of data and SVM with the baselines of the Sparsity Score paper, table 2.
 
 `python benchmarks/svm_preparations.py [--data-dir DIR]` prints a Markdown table: the accuracy of an
 RBF-SVM with all features, in ten stratified folds (one repeat), for scalings, kernel widths and
-costs that the paper may have used. It states none of them.
+costs that the paper may have used, because it states none of them.
 """
 
 import argparse

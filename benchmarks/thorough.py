@@ -1,8 +1,8 @@
-"""Compare every selector with its literal definition, seed after seed, and write the counts down.
+"""Compare every selector with its definition, seed after seed, and record the counts.
 
-`python benchmarks/thorough.py --minutes 30` goes on where the last run ended; counts of another
-state of the library are dropped. What it found is in `benchmarks/thorough.json`, and the table of
-it between the marks of `docs/verification.md`. A failure names the seed that brings it back.
+`python benchmarks/thorough.py --minutes 30` resumes the last run; counts of another version of the
+library are dropped. Results are in `benchmarks/thorough.json`, and their table goes between the
+marks of `docs/verification.md`. A failure names the seed that repeats it.
 
 `python benchmarks/thorough.py --seed 114 --kind scales` shows one problem and compares all on it.
 """
@@ -27,7 +27,7 @@ ROOT = Path(__file__).parents[1]
 COUNTS = Path(__file__).with_suffix(".json")
 PAGE = ROOT / "docs" / "verification.md"
 START, END = "<!-- thorough: start -->", "<!-- thorough: end -->"
-# What no selector is made of.
+# Packages that no selector uses.
 APART = ("asking", "cli", "cluster", "evaluation", "plot", "report", "reproduction", "__main__.py")
 COMPARED = ["comparisons.py", "references.py", "search_references.py", "literal.py", "problems.py"]
 STATUSES = ("compared", "refused", "discarded", "failed")
@@ -47,7 +47,7 @@ def run_seed(seed):
             row = rows[case.name]
             try:
                 outcome = compare(case, problem)
-            except Exception as error:  # whatever it is, it is a failure with a seed
+            except Exception as error:  # any exception is a failure
                 row["failed"] += 1
                 said = f"{type(error).__name__}: {error}"[:300]
                 failures.append(
@@ -60,7 +60,7 @@ def run_seed(seed):
 
 
 def fingerprint():
-    """Name the state of the library and of the comparisons: counts of another say nothing."""
+    """Return a hash of the library and of the comparisons, by which counts are kept or dropped."""
     source = ROOT / "src" / "linkselect"
     files = [p for p in source.rglob("*.py") if p.relative_to(source).parts[0] not in APART]
     files += [ROOT / "tests" / "helpers" / name for name in COMPARED]
@@ -109,7 +109,7 @@ def write_page(state):
 
 
 def go_on(state, minutes, n_seeds, jobs):
-    """Compare seed after seed until the time is over or so many seeds are done in all."""
+    """Compare seed after seed until the time is over or `n_seeds` are done."""
     deadline = time.monotonic() + 60 * minutes
     done = set(state["seeds"])
     waiting = (seed for seed in range(n_seeds) if seed not in done)
@@ -129,7 +129,7 @@ def go_on(state, minutes, n_seeds, jobs):
 
 
 def show(seed, kind):
-    """Print one problem and what every selector makes of it."""
+    """Print one problem and the outcome for every selector."""
     problem = problem_of(seed, kind)
     print(f"storage {problem.storage}, type {problem.stored.dtype}, number {problem.draw}")
     for name in ("X", "y", "partial", "one_each"):
@@ -144,11 +144,11 @@ def show(seed, kind):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
-    parser.add_argument("--minutes", type=float, default=30.0, help="how long to go on")
-    parser.add_argument("--seeds", type=int, default=10**9, help="how many seeds in all")
-    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="how many processes")
-    parser.add_argument("--seed", type=int, help="show the problem of this seed instead")
-    parser.add_argument("--kind", choices=[*KINDS], default="plain", help="and of this kind")
+    parser.add_argument("--minutes", type=float, default=30.0, help="time limit")
+    parser.add_argument("--seeds", type=int, default=10**9, help="total number of seeds")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="number of processes")
+    parser.add_argument("--seed", type=int, help="show only the problem of this seed")
+    parser.add_argument("--kind", choices=[*KINDS], default="plain", help="kind of that problem")
     asked = parser.parse_args()
     if asked.seed is not None:
         return show(asked.seed, asked.kind)

@@ -1,9 +1,9 @@
-"""How often the winner of a row of rank sums is the same by chance of the draws alone.
+"""Estimate how often the winner of a row of rank sums agrees between repeated draws.
 
 `python benchmarks/winners.py OUT` reads the runs of tables 2 and 5 of the similarity score paper
-that `linkselect reproduce` stored in OUT, draws 100 from them with replacement, twice, and counts
-in how many rows both name the same winner. The published winners are those of 100 draws as well, so
-a reproduction can be expected to agree with them about so often, or less where few runs are stored.
+that `linkselect reproduce` stored in OUT, draws 100 of them with replacement, twice, and counts the
+rows in which both draws have the same winner. The published winners are also those of 100 draws, so
+a reproduction can be expected to agree with them as often, or less where few runs are stored.
 """
 
 import argparse
@@ -25,7 +25,7 @@ N_DRAWS = 1000
 
 
 def rows_of(number, experiment, out):
-    """Return, of each row of a table, the methods' ranks in each run, and who won in the paper."""
+    """Return for each row the ranks of the methods in each run, and the published winner."""
     store = Store(out / "results.sqlite", PAPER.name, protocol=PAPER.protocol_text)
     found = store.find(PAPER.tables[number].units(N_RUNS))
     curves = curves_of({unit: stored.result for unit, stored in found.items()})
@@ -47,7 +47,7 @@ def rows_of(number, experiment, out):
 
 
 def winners(rows, rng):
-    """Mark who has the least rank sum in each row, over runs drawn with replacement."""
+    """Mark the smallest rank sum in each row, over runs drawn with replacement."""
     marks = []
     for ranks, _ in rows:
         sums = ranks[:, rng.integers(ranks.shape[1], size=N_RUNS)].sum(axis=1)
@@ -71,8 +71,8 @@ def main():
         ours = np.mean([n_shared(first, second) for first, second in draws])
         theirs = np.mean([n_shared(first, as_published) for first, _ in draws])
         print(
-            f"Table {number}: of {len(rows)} rows two sets of {N_RUNS} runs of ours share "
-            f"{ours:.1f} winners, one of ours and the published one {theirs:.1f}."
+            f"Table {number}: of {len(rows)} winners, two draws of {N_RUNS} of our runs share "
+            f"{ours:.1f}; one draw and the paper share {theirs:.1f}."
         )
 
 

@@ -1,4 +1,4 @@
-"""How the site is built: `make docs`, without network and with warnings as errors."""
+"""Configure Sphinx. `make docs` builds the site without network, with warnings as errors."""
 
 import os
 import warnings
@@ -32,7 +32,7 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autosummary_generate = True
-autosummary_ignore_module_all = False  # a module says by __all__ what is public
+autosummary_ignore_module_all = False  # __all__ lists the public names
 autosummary_imported_members = True
 autodoc_typehints = "none"  # the types are in the docstrings
 numpydoc_show_class_members = False  # the template lists them
@@ -49,7 +49,7 @@ sphinx_gallery_conf = {
     "download_all_examples": False,
     "show_memory": False,
     "show_signature": False,
-    "write_computation_times": False,  # its page would load scripts from elsewhere
+    "write_computation_times": False,  # its page would load scripts from other sites
     "plot_gallery": True,
     "abort_on_example_error": True,
     "remove_config_comments": True,
@@ -57,16 +57,16 @@ sphinx_gallery_conf = {
     "doc_module": ("linkselect",),
     "matplotlib_animations": False,
 }
-# What a copy button leaves out: prompts, and what a command prints.
+# Copy buttons omit prompts and outputs.
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_only_copy_prompt_lines = True
 copybutton_line_continuation_character = "\\"
 
-# The examples take the papers' data if they are where the tests look for them.
+# The examples use the papers' data if these are where the tests look for them.
 os.environ.setdefault("LINKSELECT_DATA", str(Path(__file__).parents[2] / "shared" / "data"))
 
-# What a reader of the gallery would not see in the terminal either.
+# This warning would not appear in a terminal.
 warnings.filterwarnings("ignore", message=".*non-interactive.*")
 
 html_theme = "pydata_sphinx_theme"

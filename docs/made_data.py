@@ -1,4 +1,4 @@
-"""The data of the recipes, made anew for each run: genes, cells, sensor runs, pictures."""
+"""Generate the data of the recipes: genes, cells, sensor runs and pictures."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -14,7 +14,7 @@ INFORMATIVE = 12
 
 
 def make_recipe_data(folder):
-    """Write all of it into a folder."""
+    """Write all data into a folder."""
     folder = Path(folder)
     make_gene_study(folder)
     make_cells(folder)
@@ -39,7 +39,7 @@ def make_gene_study(folder, n_genes=600, n_patients=24, n_batches=3, n_diagnosed
     values[rng.random(values.shape) < 0.002] = np.nan
     samples = [f"S{number:03d}" for number in range(len(patient))]
     genes = [f"G{number:04d}" for number in range(n_genes)]
-    genes[-1] = genes[20]  # a symbol that stands for two probes
+    genes[-1] = genes[20]  # two probes with the same symbol
     table = pd.DataFrame(values.T, index=pd.Index(genes, name="gene"), columns=samples)
     table.to_csv(folder / "genes.csv")
     diagnosis = np.where(ill, "ill", "healthy")
@@ -55,7 +55,7 @@ def make_gene_study(folder, n_genes=600, n_patients=24, n_batches=3, n_diagnosed
 
 
 def make_cells(folder, n_labelled=8):
-    """Write cells.h5ad: the blood cells that scanpy comes with, a few of each type labelled."""
+    """Write cells.h5ad: the blood cells shipped with scanpy, with a few labels per cell type."""
     scanpy = Path(next(iter(find_spec("scanpy").submodule_search_locations)))
     text = h5py.string_dtype()
     with (
@@ -93,7 +93,7 @@ def make_cells(folder, n_labelled=8):
 
 
 def make_sensor_runs(folder, n_runs=240, n_sensors=40):
-    """Write runs.parquet: sensors of several machines, and the state of some runs."""
+    """Write runs.parquet: sensor values of several machines, and the state of some runs."""
     rng = np.random.default_rng(SEED)
     machine = np.arange(n_runs) % 12
     fault = rng.random(n_runs) < 0.4
@@ -103,13 +103,13 @@ def make_sensor_runs(folder, n_runs=240, n_sensors=40):
     table.insert(0, "run", [f"run-{number:04d}" for number in range(n_runs)])
     table.insert(1, "machine", [f"M{number:02d}" for number in machine])
     state = np.where(fault, "fault", "ok")
-    # Every machine has as many runs with a state, so that machines can be exchanged as a whole.
+    # Every machine has the same number of labelled runs, so that machines can be permuted.
     table["state"] = np.where(np.arange(n_runs) // 12 % 2 == 0, state, None)
     table.to_parquet(folder / "runs.parquet", index=False)
 
 
 def make_pictures(folder, n_pictures=36, side=48):
-    """Write pictures with a bright spot in the upper or in the lower half."""
+    """Write pictures with a bright spot in the upper or the lower half."""
     folder.mkdir()
     rng = np.random.default_rng(SEED)
     across = np.arange(side)

@@ -1,7 +1,7 @@
-"""Put what our commands print below them in the pages: `python docs/outputs.py --write`.
+"""Update the outputs below the commands in the documentation: `python docs/outputs.py --write`.
 
-Each page's commands run one after the other in a folder with the tables that the pages call the
-reader's own. A test runs them, too, and compares what they print, but for the numbers.
+The commands of a page run one after another in a folder that contains the example tables. A test
+also runs them and compares the outputs except for numbers.
 """
 
 import argparse
@@ -22,17 +22,17 @@ BUILT = {"_build", "auto_examples", "generated"}
 CONSOLE = re.compile(r"^```console\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
 PROMPT = "$ linkselect"
 MORE = "..."
-# How many lines of an output a page shows.
+# Maximum number of lines of an output that a page shows.
 LINES = 24
 
 
 def pages():
-    """Return the pages that are not made."""
+    """Return the pages that are written by hand."""
     return [page for page in sorted(DOCS.rglob("*.md")) if not BUILT & set(page.parts)]
 
 
 def make_tables(folder, page):
-    """Write what a page calls the reader's own files: tables, and pairs by an id column."""
+    """Write the files that a page assumes: tables, and pairs that refer to an id column."""
     if page.parent.name == "recipes":
         make_recipe_data(folder)
     frame = load_breast_cancer(as_frame=True).frame.iloc[:120, -8:]
@@ -48,7 +48,7 @@ def make_tables(folder, page):
 
 
 def sessions(text):
-    """Yield each command of a page as it is written, with the lines of output below it."""
+    """Yield each command of a page, with the lines of output below it."""
     for block in CONSOLE.findall(text):
         command, output = None, []
         for line in block.splitlines():
@@ -65,12 +65,12 @@ def sessions(text):
 
 
 def arguments(command):
-    """Split a command as a shell does, without the prompt and our name."""
+    """Split a command as a shell does, without the prompt and `linkselect`."""
     return shlex.split(command.replace("\\\n", " "))[2:]
 
 
 def printed(command, folder):
-    """Run one of our commands and return the lines that it prints."""
+    """Run a linkselect command and return the lines that it prints."""
     call = [sys.executable, "-m", "linkselect", *arguments(command)]
     width = os.environ | {"COLUMNS": "100"}
     done = subprocess.run(
@@ -80,7 +80,7 @@ def printed(command, folder):
 
 
 def shown(lines):
-    """Cut an output to what a page shows."""
+    """Shorten an output to the lines that a page shows."""
     lines = [line.rstrip() for line in lines]
     while lines and not lines[0]:
         lines.pop(0)
@@ -90,7 +90,7 @@ def shown(lines):
 
 
 def with_outputs(text, folder):
-    """Return a page with fresh outputs; what is not a command of ours stays as it is."""
+    """Return a page with updated outputs of linkselect commands."""
 
     def fresh(match):
         lines = []
@@ -104,12 +104,12 @@ def with_outputs(text, folder):
 
 
 def skeleton(lines):
-    """Leave numbers and widths out: they depend on the machine and on versions."""
+    """Replace numbers and widths, which depend on the machine and on versions."""
     return [re.sub(r"\s+", " ", re.sub(r"[\d.,]+(e[-+]\d+)?", "#", line)).strip() for line in lines]
 
 
 def main():
-    """Write the outputs, or name the pages whose outputs are not what the commands print."""
+    """Update the outputs, or name the pages whose outputs are out of date."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("pages", nargs="*", type=Path)

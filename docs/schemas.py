@@ -1,7 +1,7 @@
-"""Generate the JSON Schemas of what the commands write: `python docs/schemas.py --write`.
+"""Generate the JSON Schemas of the results: `python docs/schemas.py --write`.
 
-They follow from the types in `linkselect.report._schema` and those below. Without `--write`, the
-command names the files that are stale and changes nothing.
+The schemas follow from the types in `linkselect.report._schema` and those below. Without
+`--write`, the command only names the files that are out of date.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from linkselect.report._schema import SCHEMA_VERSION, Summary
 
 
 class CurveRecord(TypedDict):
-    """A measure over numbers of features: mean and standard deviation, and every split or fold."""
+    """A measure by number of features: mean, standard deviation, and all splits or folds."""
 
     n_features: list[int]
     mean: list[float]
@@ -37,7 +37,7 @@ class CurveRecord(TypedDict):
 
 
 class DifferenceRecord(TypedDict):
-    """By how much one method is better on average; p-values before and after Holm's correction."""
+    """Mean difference between two methods, with p-values before and after Holm's correction."""
 
     better: str
     worse: str
@@ -47,7 +47,7 @@ class DifferenceRecord(TypedDict):
 
 
 class HeldOutRecord(TypedDict):
-    """What pairs told that were held out: AUCs, of which 0.5 is chance."""
+    """Results on held-out pairs: AUCs, for which 0.5 is chance."""
 
     n_must: int
     n_cannot: int
@@ -64,7 +64,7 @@ class HeldOutRecord(TypedDict):
 
 
 class ComparisonRecord(TypedDict):
-    """What a comparison found; what only labels or only pairs tell is null without them."""
+    """Result of a comparison; values that require labels or pairs are null without them."""
 
     schema_version: int
     source: str
@@ -99,13 +99,13 @@ PLAIN = {str: "string", bool: "boolean", int: "integer", float: "number", type(N
 
 
 def generated(command: str) -> str:
-    """Return the schema of what a command writes, as text."""
+    """Return the JSON Schema of the result of a command, as text."""
     found: dict[str, Any] = {}
     top = definition(RECORDS[command], found)
     top["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": f"What `linkselect {command} --json` prints",
+        "title": f"Output of `linkselect {command} --json`",
         **top,
         "$defs": {name: found[name] for name in sorted(found)},
     }
@@ -113,7 +113,7 @@ def generated(command: str) -> str:
 
 
 def definition(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
-    """Describe a typed dictionary; those inside it go to `found`. Other keys may be there."""
+    """Describe a typed dictionary, and add the types inside it to `found`."""
     hints = get_type_hints(kind, include_extras=True)
     required = [name for name, hint in hints.items() if get_origin(hint) is not NotRequired]
     return {
@@ -148,7 +148,7 @@ def described(kind: Any, found: dict[str, Any]) -> dict[str, Any]:
 
 
 def stale() -> dict[Path, str]:
-    """Return what should be in the files that differ from it."""
+    """Return the files that are out of date, each with its new text."""
     wanted = {FOLDER / f"{command}.json": generated(command) for command in RECORDS}
     return {
         file: text
@@ -158,9 +158,9 @@ def stale() -> dict[Path, str]:
 
 
 def main() -> int:
-    """Name the stale files, or write them."""
+    """Print which files are out of date, or update them."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--write", action="store_true", help="write the files that are stale")
+    parser.add_argument("--write", action="store_true", help="update the files")
     write = parser.parse_args().write
     found = stale()
     for file, text in found.items():

@@ -1,8 +1,8 @@
 """Generate the lists of methods and references: `python docs/tables.py --write`.
 
 The lists come from the classes (`describe`, docstrings), the bibliography, every `__all__` and
-the headings of the pages of decisions. Each is written between two marker comments. Without
-`--write`, the command only names the pages that are out of date.
+the first sentences of the decision pages. Each list is written between two marker comments.
+Without `--write`, the command only names the pages that are out of date.
 """
 
 from __future__ import annotations
@@ -180,16 +180,17 @@ def references() -> list[str]:
 
 
 def decisions() -> list[str]:
-    """List the headings of the pages of decisions, in the order of the table of contents."""
+    """List the decision pages with their first sentences, in the order of the table of contents."""
     folder = DOCS / "decisions"
     contents = re.search(
         r"\{toctree\}\n:hidden:\n\n(.*?)\n```", read(folder / "README.md"), re.DOTALL
     )
-    lines = []
+    lines = [""]
     for page in contents[1].split() if contents else ():
-        title, *headings = re.findall(r"^##? (.*)$", read(folder / f"{page}.md"), re.MULTILINE)
-        lines += ["", f"## [{title.removeprefix('Decisions: ').capitalize()}]({page}.md)", ""]
-        lines += [f"- [{heading}]({page}.md#{anchor(heading)})" for heading in headings]
+        heading, first = read(folder / f"{page}.md").split("\n\n")[:2]
+        title = heading.removeprefix("# ").removeprefix("Decisions: ")
+        sentence = re.split(r"(?<=\.)\s+(?=[A-Z])", " ".join(first.split()))[0]
+        lines.append(f"- [{title[0].upper()}{title[1:]}]({page}.md): {sentence}")
     return lines
 
 

@@ -1,13 +1,13 @@
-"""The folder of benchmark data, data for several modules, and what holds for every test."""
+"""Settings for all tests, the folder of benchmark data, and fixtures that several modules share."""
 
 import gc
 import os
 
-# Before SciPy is imported anywhere, or scikit-learn skips its array checks.
+# Must be set before SciPy is imported; otherwise scikit-learn skips its array checks.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
 
-# Tests that run side by side have a core each. Threads of BLAS would wait for one another, busily:
-# that doubles the time. The tests of threads ask for their own number of them.
+# Parallel tests have one core each. Several BLAS threads per test would busy-wait for one another
+# and double the time. Tests of threads set their own number.
 if "PYTEST_XDIST_WORKER" in os.environ:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -24,8 +24,8 @@ from sklearn.preprocessing import MinMaxScaler
 from tests.helpers import sizes as all_sizes
 from tests.helpers.process_settings import changes, process_settings
 
-# The same examples each time: whether a change passes does not depend on luck. Others are drawn by
-# `pytest --hypothesis-profile=others`.
+# The same examples in every run, so that passing does not depend on chance.
+# `pytest --hypothesis-profile=others` draws others.
 settings.register_profile(
     "linkselect",
     deadline=None,
@@ -44,7 +44,7 @@ DATA = Path(os.environ.get("LINKSELECT_DATA", Path(__file__).parents[2] / "share
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection():
-    """Collect without looking for garbage: thousands of tests stay, and to look takes a quarter."""
+    """Disable garbage collection while tests are collected, which saves a quarter of the time."""
     gc.disable()
     try:
         return (yield)
@@ -55,15 +55,15 @@ def pytest_collection():
 
 @pytest.fixture(autouse=True)
 def leave_the_process_as_it_was():
-    """Fail a test that changes the process for later ones, which run in any order."""
+    """Fail a test that changes process settings, which would affect later tests."""
     before = process_settings()
     yield
-    assert changes(before) == [], "put back what the test has changed"
+    assert changes(before) == [], "restore the settings that the test has changed"
 
 
 @pytest.fixture
 def load_data():
-    """Return a loader of the benchmark data, or skip where they are not at hand."""
+    """Return a loader of benchmark data that skips the test if they are missing."""
 
     def load(name):
         file = DATA / f"{name}.npz"
@@ -77,7 +77,7 @@ def load_data():
 
 @pytest.fixture
 def load_scaled(load_data):
-    """Return a loader of data without missing values and with every feature in [0, 1]."""
+    """Return a loader of data with missing values filled and every feature scaled to [0, 1]."""
 
     def load(name):
         bundled = {"wine": load_wine, "wdbc": load_breast_cancer}
@@ -111,19 +111,19 @@ def cancer():
 
 @pytest.fixture
 def sizes(monkeypatch):
-    """Return a function that gives sizes of blocks and limits other values, by their names."""
+    """Return a function that sets block sizes and limits by name."""
     return partial(all_sizes.set_sizes, monkeypatch)
 
 
 @pytest.fixture
 def shrink(monkeypatch):
-    """Return a function that cuts work into small blocks: `shrink()`, `shrink(5)`."""
+    """Return a function that divides work into small blocks: `shrink()`, `shrink(5)`."""
     return partial(all_sizes.shrink, monkeypatch)
 
 
 @pytest.fixture
 def shrink_parts(monkeypatch):
-    """Return a function that cuts stored samples into parts of so many bytes."""
+    """Return a function that sets the size in bytes of the parts of stored samples."""
     return partial(all_sizes.shrink_parts, monkeypatch)
 
 
@@ -135,18 +135,18 @@ def compile_from(monkeypatch):
 
 @pytest.fixture
 def always_compiled(compile_from):
-    """Run compiled loops on small data, too."""
+    """Run compiled loops also on small data."""
     pytest.importorskip("numba")
     compile_from(True)
 
 
 @pytest.fixture
 def without_numba(monkeypatch):
-    """Let numba not be installed, where loops would be compiled."""
+    """Simulate that numba is not installed."""
     all_sizes.remove_numba(monkeypatch)
 
 
 @pytest.fixture
 def small_draws(sizes):
-    """Let draws of few samples state standard errors."""
+    """Allow standard errors for draws of few samples."""
     sizes(LEAST_CARRIERS=5)

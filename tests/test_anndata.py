@@ -1,4 +1,4 @@
-"""AnnData objects as X, and `linkselect.anndata.rank`: results as for arrays."""
+"""AnnData objects as X and `linkselect.anndata.rank` give the same results as arrays."""
 
 import subprocess
 import sys
@@ -78,7 +78,7 @@ SELECTORS = [
 
 
 @pytest.mark.parametrize("selector", SELECTORS, ids=lambda one: type(one).__name__)
-def test_selectors_give_what_they_give_for_an_array(selector, cells):
+def test_selectors_give_the_same_results_as_for_an_array(selector, cells):
     expected = selector.fit(counts(), pairs=PAIRS, sample_ids=IDS)
     scores, order, support = expected.scores_, expected.order_, expected.get_support()
     found = selector.fit(cells, pairs=PAIRS)
@@ -107,7 +107,7 @@ def test_a_view_counts_as_what_it_shows(cells):
     assert view.is_view
 
 
-def test_evaluation_gives_what_it_gives_for_an_array(cells):
+def test_evaluation_gives_the_same_results_as_for_an_array(cells):
     X, y = counts(), cells.obs["type"]
     fitted = FisherScore(3).fit(X, TYPES)
     assert validate(fitted, X, TYPES) == validate(FisherScore(3).fit(cells, y), cells, y)
@@ -128,7 +128,7 @@ def test_folds_keep_their_names(cells):
 
 def test_other_features_than_those_of_the_fit_are_refused(cells):
     fitted = LinkSelector(2).fit(cells, TYPES)
-    with pytest.raises(GuidedValueError, match="column 0 of the AnnData object is 'g11', and was"):
+    with pytest.raises(GuidedValueError, match="column 0 of the AnnData object is 'g11', but was"):
         fitted.transform(cells[:, ::-1])
     with pytest.raises(
         GuidedValueError, match="X has 3 features, but LinkSelector is expecting 12"
@@ -183,7 +183,7 @@ def test_a_large_view_of_rows_is_not_read_into_memory(tmp_path):
     path = store_h5ad(tmp_path, np.zeros((12_000, 1)), None)
     with h5py.File(path, "r+") as file:
         del file["X"], file["var/names"]
-        # None of its chunks was ever written, so that the file is small.
+        # No chunk was ever written, so the file is small.
         file.create_dataset("X", (12_000, 12_000), "f8", chunks=(1000, 1000))
         file["var/names"] = [f"g{place}" for place in range(12_000)]
         for axis in ("obs", "var"):
@@ -203,7 +203,7 @@ def test_a_matrix_by_columns_is_refused_with_a_hint(tmp_path):
     adata.file.close()
 
 
-# -- what is odd -----------------------------------------------------------------------------
+# -- invalid objects -------------------------------------------------------------------------
 
 
 def test_odd_objects():
@@ -224,7 +224,7 @@ def test_odd_objects():
         LinkSelector().fit(empty, TYPES)
     gaps = annotated()
     gaps.X[4, 7] = np.nan
-    with pytest.raises(GuidedValueError, match="Missing in 1 column: 'g7'"):
+    with pytest.raises(GuidedValueError, match="1 column has missing values: 'g7'"):
         LinkSelector().fit(gaps, TYPES)
 
 
@@ -239,7 +239,7 @@ def test_anndata_is_not_imported_for_others():
 # -- rank ------------------------------------------------------------------------------------
 
 
-def test_rank_keeps_what_the_selector_finds(cells):
+def test_rank_stores_the_results_of_the_selector(cells):
     assert rank(cells, label="some", n_features_to_select=3) is None
     y = np.where(np.arange(60) % 3 == 0, TYPES, None)
     expected = LinkSelector(3).fit(counts(), y)
@@ -267,7 +267,7 @@ def test_labels_and_pairs_are_used_together():
 
 def test_a_method_that_needs_every_label_ranks_by_the_labelled_samples(cells):
     known = np.arange(60) % 3 == 0
-    with pytest.warns(UserWarning, match="it works on the 20 labelled samples of 60"):
+    with pytest.warns(UserWarning, match="it uses only the 20 labelled samples of 60"):
         rank(cells, "some", selector=FisherScore(3), batch_key="batch", group_key="donor")
     expected = FisherScore(3).fit(counts()[known], TYPES[known])
     assert_allclose(cells.var["linkselect_score"], expected.scores_, rtol=1e-6)
@@ -320,14 +320,14 @@ def test_samples_without_a_batch_share_one_and_without_a_group_have_their_own():
     some = np.arange(60) < 10
     cells.obs["plate"] = cells.obs["batch"].astype(object).mask(some)
     cells.obs["patient"] = cells.obs["donor"].astype(object).mask(some)
-    with pytest.warns(UserWarning, match="10 samples without a") as caught:
+    with pytest.warns(UserWarning, match="10 samples have no") as caught:
         rank(
             cells, "type", selector=FisherScore(3), batch_key="plate", group_key="patient",
             batch="center", key_added="f",
         )  # fmt: skip
-    said = " ".join(str(one.message) for one in caught)
-    assert "a batch ('plate'); they count as one batch." in said
-    assert "a group ('patient'); each counts as a group of its own." in said
+    text = " ".join(str(one.message) for one in caught)
+    assert "no batch ('plate'); together they form one batch." in text
+    assert "no group ('patient'); each counts as a group of its own." in text
     batches = cells.obs["batch"].astype(object).where(~some, "none")
     groups = np.where(some, np.arange(60).astype(str), cells.obs["donor"].astype(object))
     X = center_batches(counts(), batches)
@@ -339,12 +339,12 @@ def test_samples_without_a_batch_share_one_and_without_a_group_have_their_own():
 def test_batches_that_coincide_with_classes_are_noted():
     cells = annotated()
     cells.obs["plate"] = cells.obs["type"]
-    with pytest.warns(UserWarning, match="Every batch holds one class only"):
+    with pytest.warns(UserWarning, match="Every batch contains only one class"):
         rank(cells, "type", batch_key="plate", validate=False)
-    assert "Every batch holds one class only" in cells.uns["linkselect"]["notes"][0]
+    assert "Every batch contains only one class" in cells.uns["linkselect"]["notes"][0]
 
 
-def test_results_of_an_earlier_ranking_go():
+def test_results_of_an_earlier_ranking_are_replaced():
     cells = annotated()
     rank(cells, "type", n_permutations=9, selector=FisherScore())
     assert {"linkselect_frequency", "linkselect_p_value"} <= set(cells.var)
@@ -394,12 +394,12 @@ def test_copies_views_and_backed_objects(backed):
             "label='typee' is not a column of adata.obs. Did you mean 'type'",
         ),
         ({"label": "zzz"}, "There are: type, some, batch, donor"),
-        ({"layer": "counts"}, "layer='counts' is not a layer. There is none"),
+        ({"layer": "counts"}, "layer='counts' is not a layer. There are none"),
         ({"batch": "center"}, 'Pass batch="center" together with batch_key'),
         ({"key_added": "a/b"}, "key_added='a/b'"),
     ],
 )
-def test_what_is_not_there_is_named(options, message):
+def test_unknown_names_are_reported(options, message):
     cells = annotated()
     with pytest.raises(GuidedValueError, match=message):
         rank(cells, **options)
@@ -419,4 +419,4 @@ def test_other_errors_change_nothing():
     cells.X[:, 0] = 1
     with pytest.warns(ConstantFeaturesWarning):
         rank(cells, "type", validate=False)
-    assert "1 of 12 features are constant" in cells.uns["linkselect"]["notes"][0]
+    assert "1 of 12 features is constant" in cells.uns["linkselect"]["notes"][0]

@@ -1,4 +1,4 @@
-"""Whether batches coincide with classes, and the numbers of groups and batches."""
+"""Detection of batches that coincide with classes, and counts of groups and batches."""
 
 import numpy as np
 import pandas as pd
@@ -20,7 +20,7 @@ def test_numbers_of_rows():
 
 
 def test_batches_of_one_class():
-    assert about_batches(list("aabbcc"), [0, 0, 1, 1, 1, 1]).startswith("Every batch holds one")
+    assert about_batches(list("aabbcc"), [0, 0, 1, 1, 1, 1]).startswith("Every batch contains only")
     assert about_batches(list("aabb"), [0, 1, 0, 1]) is None
     assert about_batches(list("aaaa"), [0, 1, 0, 1]) is None, "there are no two batches"
     assert about_batches(list("aabb"), [1, 1, 1, 1]) is None, "nor two classes"
@@ -30,7 +30,7 @@ def test_batches_of_one_class():
 def test_what_is_missing_does_not_count():
     batches = ["a", "a", "b", "b", None, "a", np.nan]
     classes = [0, 0, 1, 1, 0, pd.NA, 1]
-    assert about_batches(batches, classes).startswith("Every batch holds one class")
+    assert about_batches(batches, classes).startswith("Every batch contains only one class")
     assert about_batches([None] * 4, list("aabb")) is None
 
 
@@ -40,7 +40,7 @@ def test_a_few_exceptions():
     assert "nearly coincide (Cramér's V 0.90)" in about_batches(batches, classes)
     classes[:10] = 1
     assert about_batches(batches, classes) is None
-    # A batch with a single sample does not hide that the others coincide.
+    # A batch with a single sample does not hide that the others coincide with classes.
     found = about_batches([*np.repeat([0, 1], 20), 2], [*np.repeat([0, 1], 20)[::-1], 0])
     assert found.startswith("Every batch")
     batches = [*np.repeat([0, 1], 20), 2]
@@ -67,10 +67,10 @@ def test_the_reason_names_batches_that_are_classes():
     plates = np.repeat(list("abcd"), 10)
     found = validate(FisherScore(2), X, y, batches=plates, n_resamples=0)
     assert found.better_than_chance is None
-    assert found.reason.startswith("Cannot test against chance. Every batch holds one class only")
-    with pytest.raises(ValueError, match="Every batch holds one class only"):
+    assert found.reason.startswith("Cannot test against chance. Every batch contains")
+    with pytest.raises(ValueError, match="Every batch contains only one class"):
         feature_p_values(FisherScore(), X, y, batches=plates)
-    # Too few ways for another reason.
+    # Too few permutations for another reason.
     groups = np.repeat([0, 1, 2, 3], [3, 5, 15, 17])
     found = validate(VarianceScore(2), X, y=groups % 2, groups=groups, n_resamples=0)
     assert "fewer than 40 distinct permutations" in found.reason

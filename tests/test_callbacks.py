@@ -1,4 +1,4 @@
-"""scikit-learn's callbacks, and what stands in for them in versions that have none."""
+"""scikit-learn's callbacks, and the substitutes in versions without them."""
 
 import subprocess
 import sys
@@ -10,7 +10,7 @@ import linkselect as ls
 from linkselect import _callbacks as callbacks
 from tests.helpers.fitting import needs_callbacks
 
-# What `import linkselect` meets with scikit-learn 1.7 and 1.8: no module of that name.
+# As with scikit-learn 1.7 and 1.8, which have no module of this name.
 WITHOUT = """
 import importlib.util
 find_spec = importlib.util.find_spec
@@ -44,8 +44,8 @@ def test_a_fit_is_the_same_without_callbacks(said_without_callbacks):
 
 
 def test_callbacks_that_cannot_be_are_refused(said_without_callbacks):
-    assert "Callbacks need scikit-learn 1.9 or newer" in said_without_callbacks[1]
-    assert "Leave set_callbacks out" in said_without_callbacks[1]
+    assert "Callbacks require scikit-learn 1.9 or newer" in said_without_callbacks[1]
+    assert "Omit set_callbacks" in said_without_callbacks[1]
 
 
 @needs_callbacks

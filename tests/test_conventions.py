@@ -1,4 +1,4 @@
-"""What the project keeps to and no tool checks: how large it may grow, and what files may name."""
+"""Conventions that no tool checks: limits on the size of the project, and names in files."""
 
 import ast
 import io
@@ -26,24 +26,23 @@ LIBRARY = ROOT / "src" / "linkselect"
 LINES_IN_FILE = 450
 LINES_IN_FUNCTION = 50
 
-# How much one person can hold. A change that needs more raises a limit on purpose, and says why.
-# `LinkSelector`, the library's own method, took 900 lines for every size and storage of X; weights
-# of pairs, labels kept as groups, and labels and pairs together took 400. Evidence per feature took
-# 1,200: p-values that can be continued, selection frequencies, reasons, and rules for features with
-# their options on the command line. The study as it is took 2,000: pairs from a design and files of
-# two million pairs 400; metadata, transposed tables, groups and batches on the command line 500;
-# groups in every resampling 250; AnnData in memory, backed and as files 700. From a folder of
-# pictures to an answer took 1,450: pictures of every kind as a table 500; the result of asking 180;
-# curves, and values in order 290; answers that cost the same however many there are, survive any
-# kill, and files that are watched 450; advice on when to stop 30.
-LINES_OF_CODE = 29_500  # without the papers
+# Limits on what one person can maintain. A change that needs more raises a limit deliberately and
+# gives the reason here. `LinkSelector`, for every size and storage of X, took 900 lines; weights of
+# pairs, labels stored as classes, and combined labels and pairs 400. Evidence per feature took
+# 1,200: resumable p-values, selection frequencies, reasons, and feature rules with their options on
+# the command line. Studies took 2,000: pairs from a design and files of two million pairs 400;
+# metadata, transposed tables, groups and batches on the command line 500; groups in every
+# resampling 250; AnnData in memory, backed and as files 700. Asking about pictures took 1,450:
+# pictures as a table 500; the result page 180; curves and sorted values 290; an answer file of
+# constant cost per answer that survives kills, and watched files 450; advice on when to stop 30.
+LINES_OF_CODE = 29_500  # without the code for the papers
 LINES_WITH_PAPERS = 32_700
-PUBLIC_NAMES = 350  # in every `__all__` that a user may import from, each re-export counted
+PUBLIC_NAMES = 350  # in every public `__all__`, including re-exports
 REPEATED_MODULE_NAMES = 12
-QUESTIONS_ABOUT_KINDS = 15  # outside of _samples, which alone knows how X is stored
-PATCHES = 80  # of the library, in tests
+QUESTIONS_ABOUT_KINDS = 15  # outside _samples, the only part that knows how X is stored
+PATCHES = 80  # of the library by tests
 
-# What asks how X is stored, beside `isinstance` with a class of _samples.
+# Calls that ask how X is stored, in addition to `isinstance` with a class of _samples.
 ASKING = {"issparse", "isspmatrix", "device_of", "find_stored", "as_parts"}
 NAMES_OF_SAMPLES = {"X", "samples", "data"}
 NO_CODE = {
@@ -57,7 +56,7 @@ NO_CODE = {
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 DOCUMENTED = (*FUNCTION, ast.ClassDef, ast.Module)
 
-# An address of a package index, or the setting that names one; a path of somebody's machine.
+# The address of a package index or its setting, and paths of a particular machine.
 REGISTRY = re.compile(r"(?:index-url|find-links)\s*=|://[^\s/]*(?:pypi|registry|nexus)|/simple/\s")
 MACHINE_PATH = re.compile(r"(?<![\w.}>~])(?:/(?:home|root|Users|work|opt|mnt)/\w|[A-Z]:\\Users)")
 
@@ -71,7 +70,7 @@ def parsed(file):
 
 
 def docstring_lines(tree):
-    """Return the numbers of all lines that docstrings cover."""
+    """Return the numbers of all lines of docstrings."""
     first = (
         node.body[0]
         for node in ast.walk(tree)
@@ -81,7 +80,7 @@ def docstring_lines(tree):
 
 
 def code_lines(text):
-    """Return the numbers of the lines that hold code: no comment, no docstring, not blank."""
+    """Return the numbers of lines with code: not blank, no comments or docstrings."""
     covered = set()
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type not in NO_CODE:
@@ -90,7 +89,7 @@ def code_lines(text):
 
 
 def functions_of(node):
-    """Yield the functions below a node; no expression holds one, so none is looked into."""
+    """Yield the functions below a node, without searching expressions, which contain none."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, FUNCTION):
             yield child
@@ -100,7 +99,7 @@ def functions_of(node):
 
 def long_functions(file):
     functions = functions_of(parsed(file))
-    # Only a function that is long with all its comments can be long without.
+    # Only a function that is long including comments can be long without them.
     functions = [node for node in functions if node.end_lineno - node.lineno >= LINES_IN_FUNCTION]
     code = code_lines(file.read_text(encoding="utf-8")) if functions else set()
     for node in functions:
@@ -118,13 +117,13 @@ def imported(file):
 
 
 def name_called(node):
-    """Return the last part of what a call names, or nothing."""
+    """Return the last part of the called name, or an empty string."""
     called = node.func if isinstance(node, ast.Call) else None
     return getattr(called, "attr", getattr(called, "id", ""))
 
 
 def asks_about_kind(node, kinds):
-    """Whether a call asks how samples are stored."""
+    """Return whether a call asks how samples are stored."""
     name = name_called(node)
     if name in ASKING:
         return True
@@ -144,7 +143,7 @@ def questions(tree, kinds):
 
 
 def own_names(tree):
-    """Return the names that a test imports from elsewhere than the library, or defines."""
+    """Return the names that a test defines, or imports from outside the library."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
             yield node.name
@@ -156,9 +155,9 @@ def own_names(tree):
 
 
 def patches(tree):
-    """Yield the calls of a test that put something in the place of what the library has.
+    """Yield the calls of a test that replace parts of the library.
 
-    A call of `sizes` counts as one, and so does a loop.
+    A call of `sizes` counts as one, as does a loop.
     """
     own = set(own_names(tree))
     for node in ast.walk(tree):
@@ -276,11 +275,11 @@ def test_samples_alone_know_how_they_are_stored():
 
 
 def test_few_tests_patch_the_library():
-    """What a test patches cannot move; a result can be tested wherever it is computed."""
+    """Patched parts cannot be moved, whereas a result can be tested wherever it is computed."""
     files = [
         file
         for file in (ROOT / "tests").rglob("*.py")
-        if "benchmarks" not in file.parts  # they patch scripts
+        if "benchmarks" not in file.parts  # these patch scripts
     ]
     found = [text for file in files for text in shown(file, patches(parsed(file)))]
     assert len(found) <= PATCHES, "\n".join(found)

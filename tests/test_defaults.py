@@ -1,4 +1,4 @@
-"""Defaults and limits are those that the documentation names."""
+"""Defaults and limits agree with the documentation."""
 
 import ast
 import importlib
@@ -17,7 +17,7 @@ from tests.helpers.sizes import value_of
 
 GUIDE = Path(__file__).parents[1] / "docs" / "guide"
 PARTS = ("asking", "cluster", "evaluation", "graphs", "pairs", "scores", "_search", "selectors")
-# `name : type, default=value`, or several names with commas between them.
+# `name : type, default=value`, or several names separated by commas.
 DEFAULT = re.compile(r"^ *(\w+(?:, \w+)*) : .*\bdefault=(.+?)$", re.MULTILINE)
 
 
@@ -28,7 +28,7 @@ def modules():
 
 
 def documented(module):
-    """Yield what a module defines and documents: functions, classes, and their methods."""
+    """Yield the documented functions, classes and methods of a module."""
     for one in vars(module).values():
         if getattr(one, "__module__", None) == module.__name__ and callable(one):
             yield one
@@ -47,7 +47,7 @@ def wrong_defaults(one):
                 found = parameters[name].default
                 try:
                     is_same = found == ast.literal_eval(text)
-                except ValueError:  # the name of something
+                except ValueError:  # a name, not a value
                     is_same = getattr(found, "__name__", str(found)) == text
                 if not is_same:
                     yield f"{one.__qualname__}: {name}={found!r}, documented as {text}"
@@ -60,7 +60,7 @@ def test_defaults_are_those_documented():
 
 
 def test_values_cannot_be_changed():
-    """Graphs, moments and results are passed on to many who rely on them."""
+    """Graphs, moments and results are shared, so they must not change."""
     found = [one for name in modules() for one in documented(importlib.import_module(name))]
     values = [one for one in found if isinstance(one, type) and is_dataclass(one)]
     values = [one for one in values if not issubclass(one, BaseEstimator)]
@@ -68,7 +68,7 @@ def test_values_cannot_be_changed():
     assert [one.__name__ for one in values if not one.__dataclass_params__.frozen] == []
 
 
-# What a user is told, by a docstring or a page of the guide. No other limit is a promise.
+# Limits that a docstring or the guide states. No other limit is a promise.
 WEIGHTS = graphs.reconstruction_weights.__doc__
 PROMISES = [
     ("SIGMA_ROWS", 2000, graphs.auto_sigma.__doc__, "Above 2,000 samples"),

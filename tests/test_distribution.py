@@ -1,4 +1,4 @@
-"""What is said about the library in several files is the same in all of them."""
+"""Files that describe the library agree with each other."""
 
 import re
 import tomllib

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Files are written completely or not at all."""
 
 import os
 import secrets
@@ -33,7 +33,7 @@ def test_the_file_appears_at_the_end_of_the_block(tmp_path):
     with written_whole(path) as part:
         part.write_text("a,b\n")
         assert not path.exists()
-        # Renaming needs the same folder, and formats go by the ending.
+        # Renaming requires the same folder, and the format follows from the ending.
         assert part.parent == tmp_path
         assert part.suffix == ".csv"
     assert path.read_text() == "a,b\n"
@@ -178,12 +178,12 @@ def test_a_name_of_the_greatest_length_can_be_written(tmp_path):
     assert path.read_text() == "text"
 
 
-# -- bytes, and nothing left over ----------------------------------------
+# -- written bytes, and no leftovers --------------------------------------
 
 
 @pytest.fixture(params=["unnamed", "named"])
 def way(request, monkeypatch):
-    """Both ways to write, if the system has files without a name."""
+    """Both ways of writing, if the system supports unnamed files."""
     if request.param == "named":
         monkeypatch.delattr(os, "O_TMPFILE", raising=False)
     elif not hasattr(os, "O_TMPFILE"):
@@ -273,7 +273,7 @@ def test_a_kill_leaves_one_whole_file(tmp_path):
         process.send_signal(signal.SIGKILL)
         process.communicate()
         assert path.read_bytes() in (b"a" * 100_000, b"b" * 100_000)
-        clear_parts(path)  # the instant between a name and the right one
+        clear_parts(path)  # after the temporary name was given, before the final one
         assert names_in(tmp_path) == ["pairs.csv"]
 
 

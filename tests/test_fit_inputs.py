@@ -1,4 +1,4 @@
-"""What `fit` was given: pairs come before labels, and a pandas index is the default of ids."""
+"""Inputs of `fit`: pairs take precedence over labels, and ids default to a pandas index."""
 
 import warnings
 from functools import partial

@@ -1,4 +1,4 @@
-"""Sums over graphs against the double sums of their definitions."""
+"""Sums over graphs, compared with the double sums of their definitions."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_laplacian_form_of_every_kind_of_graph(store, data):
 
 @pytest.mark.parametrize("store", STORAGE)
 def test_two_forms_are_those_of_each_graph_alone(store):
-    """Also if they have the same groups, which one pass serves then."""
+    """This includes equal groups, for which one pass computes both."""
     X, y = np.random.default_rng(0).normal(size=(60, 5)), np.arange(60) % 3
     known = from_labels(y, 60)
     together = [must_graph(known, 2.0), cannot_graph(known)]
@@ -76,7 +76,7 @@ def test_kurtosis(store):
     expected = [np.mean(f**4) / np.mean(f**2) ** 2 for f in deviation[:, [0, 2, 3, 4]].T]
     assert_allclose(found[[0, 2, 3, 4]], expected, rtol=1e-10)
     assert np.isnan(found[1])
-    # A share p with one value, all others with another: 1 / (p (1 - p)) - 3.
+    # A fraction p has one value and all others another: 1 / (p (1 - p)) - 3.
     assert_allclose(found[2:4], [1 / (0.1 * 0.9) - 3, 1.0], rtol=1e-10)
 
 
@@ -93,7 +93,7 @@ def test_kurtosis_of_samples_outside_memory(shape, tmp_path):
 def test_mean_1e8_and_spread_1e_minus_3(store):
     rng = np.random.default_rng(0)
     X = 1e8 + 1e-3 * rng.normal(size=(500, 3))
-    small = X - 1e8  # without rounding: both are multiples of the same power of two
+    small = X - 1e8  # exact: both are multiples of the same power of two
     codes = rng.integers(0, 4, 500)
     near = graphs.nearest_edges(rng.normal(size=(500, 2)), 5)
     for graph in (
@@ -156,7 +156,7 @@ def test_sparse_data_are_not_made_dense():
 
 @pytest.mark.parametrize("store", STORAGE)
 def test_a_sample_far_away_costs_the_others_no_digits(store):
-    # The first sample is a class of its own, or has no weight: the others are as without it.
+    # The first sample is its own class or has no weight, and does not affect the others.
     f = np.random.default_rng(0).random(40) + 1.0
     X = np.column_stack([f, np.full(40, 0.1), np.concatenate([[0.0], f[1:]])])
     X[0, :2] = 1e12
@@ -187,7 +187,7 @@ def test_sparse_classes_that_are_constant_have_no_scatter():
 
 @pytest.mark.parametrize("store", STORAGE)
 def test_means_are_compared_whatever_their_reference_sample(store):
-    # The first sample has no strength, so that the two means of its group count from others.
+    # The first sample has no weight, so the two means of its group have other origins.
     rng = np.random.default_rng(0)
     X = rng.normal(size=(12, 3)) + np.array([0.0, 1e6, 0.0])
     X[0] += 50.0
@@ -205,7 +205,7 @@ def test_means_are_compared_whatever_their_reference_sample(store):
 
 @pytest.mark.parametrize("store", STORAGE)
 def test_light_weights_keep_their_scatter_beside_heavy_ones(store):
-    # All that varies is light; a mean that is off by rounding would outweigh it.
+    # Only samples of small weight vary; a rounding error of the mean would outweigh them.
     weights = np.array([1e-150, 1.0, 1.0, 1e-150])
     X = np.array([[0.7, 0.0], [0.1, 0.3], [0.1, 0.3], [0.9, 0.0]])
     expected = [1e-150 * (0.6**2 + 0.8**2), 1e-150 * 2 * 0.3**2]
@@ -243,7 +243,7 @@ def test_nothing_taken_together_is_nothing(store):
 
 @pytest.mark.parametrize("n_features", [2, 3, 4, 9])
 def test_edges_between_few_of_the_samples(n_features):
-    # As many samples with an edge as features, too.
+    # Also with as many connected samples as features.
     X = np.random.default_rng(0).normal(size=(9, n_features))
     graph = graphs.Edges(9, np.array([4, 4, 6]), np.array([6, 8, 8]), np.array([1.0, 2.0, 3.0]))
     expected = [literal.form(f, dense(graph, 9)) for f in X.T]
@@ -253,7 +253,7 @@ def test_edges_between_few_of_the_samples(n_features):
 @pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
 def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, shrink):
     shrink(299)
-    # One feature tells two far clusters apart and nothing else, so that its sums cancel.
+    # One feature only separates two distant clusters, so that its sums cancel.
     X = np.column_stack([np.repeat([0.0, 1.0], 20), np.random.default_rng(0).random(40)])
     points = X * [6.0, 1.0]
     W = literal.gauss(points, 1.0)
@@ -262,11 +262,11 @@ def test_kernel_forms_keep_their_digits_in_any_unit_and_tile(unit, shrink):
 
 
 def test_forms_that_cancel_keep_their_digits():
-    """The first two are below 1e-5 of what is subtracted."""
+    """The first two forms are below 1e-5 of the terms that cancel."""
     points = np.repeat([[0.0], [8.0]], 20, axis=0) + np.random.default_rng(0).random((40, 1))
     apart = np.repeat([0.0, 1.0], 20)
     noise = np.random.default_rng(1).normal(size=40)
-    # The share of the noise in the form is about its square.
+    # The contribution of the noise to the form is about its square.
     X = np.column_stack([apart + size * noise for size in (0.0, 1e-4, 1e-2, 1.0)])
     W = literal.gauss(points, 1.0)
     found = forms.laplacian_form(X, graphs.kernel_graph(points, 1.0))
@@ -277,14 +277,14 @@ def test_forms_that_cancel_keep_their_digits():
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_errors_that_are_rounding_count_nothing(store):
-    """Those below 1e-9 of the deviation, sample by sample."""
-    weights = sparse.csr_array(np.roll(np.eye(8), 1, axis=0))  # each from the one before
+    """This concerns errors below 1e-9 standard deviations, for each sample."""
+    weights = sparse.csr_array(np.roll(np.eye(8), 1, axis=0))  # each sample from the previous one
     f = np.tile([0.0, 0.0, 1.0, 1.0], 2)
     for size, counts in [(0.9e-9, False), (1.1e-9, True)]:
         g = f.copy()
         g[1] += size * f.std()
         found = forms.reconstruction_form(store(np.column_stack([f, g])), weights)
         assert found[0] == 4.0
-        # The step behind it is large, and changes by as much.
+        # The following step is large, and changes by as much.
         step = (1.0 - size * f.std()) ** 2 + 3.0
         assert_allclose(found[1] - step, (size * f.std()) ** 2 if counts else 0.0, atol=1e-15)

@@ -1,4 +1,4 @@
-"""Imports go one way, and the core needs nothing but its three libraries."""
+"""Imports go in one direction, and the core needs only its three dependencies."""
 
 import ast
 import subprocess
@@ -13,7 +13,7 @@ import linkselect
 
 ROOT = Path(linkselect.__file__).parent
 
-# A module may import from those above it, never from below.
+# A module may only import from those above it.
 FLOW = [
     "_arrays",
     "_messages",
@@ -53,7 +53,7 @@ def part_of(name):
 
 
 class _WithoutTypeImports(ast.NodeTransformer):
-    """Leave out what only type checkers import: a value may be named in a type from above."""
+    """Remove imports for type checkers only, which may go in any direction."""
 
     def visit_If(self, node):
         is_for_types = isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
@@ -87,7 +87,7 @@ PACKAGES = sorted({file.parent for file in ROOT.rglob("*.py")} - {ROOT})
 
 
 def inner_imports(package):
-    """Return which modules of a package each of them imports, and who imports the package."""
+    """Return the imports within a package, and the modules that import the package itself."""
     prefix = ".".join(("linkselect", *package.relative_to(ROOT).parts))
     names = {entry.stem for entry in package.iterdir() if entry.suffix == ".py" or entry.is_dir()}
     graph, through_the_front = {}, []
@@ -107,7 +107,7 @@ def inner_imports(package):
 @pytest.mark.parametrize("package", PACKAGES, ids=lambda package: str(package.relative_to(ROOT)))
 def test_imports_inside_a_package_go_one_way(package):
     graph, through_the_front = inner_imports(package)
-    # A cycle is an error here: then there is no order in which the modules can be read.
+    # A cycle is an error here, because the modules then have no order.
     list(TopologicalSorter(graph).static_order())
     assert not through_the_front, "import from the module that has it, not from the package"
 

@@ -1,4 +1,4 @@
-"""Errors in two parts, warnings at the line of the user, counted things."""
+"""Errors with hints, warnings at the line of the user, and counted nouns."""
 
 import copy
 import pickle
@@ -73,7 +73,7 @@ def test_a_message_is_one_sentence_after_the_other():
 
 
 def function_in(module, code):
-    """Return a function `work` that stands in another module."""
+    """Return a function `work` of another module."""
     namespace = {"__name__": module, "warn_user": warn_user}
     exec(compile(f"def work(inner=None):\n    {code}", f"<{module}>", "exec"), namespace)
     return namespace["work"]

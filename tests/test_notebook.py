@@ -1,4 +1,4 @@
-"""What a notebook shows: names are text, colours come from around."""
+"""Notebook output: names are text, and colours are inherited."""
 
 import re
 
@@ -16,7 +16,7 @@ def test_everything_is_text():
 
 
 def test_no_colour_is_fixed():
-    """A fixed colour would be unreadable in a light or in a dark theme."""
+    """A fixed colour would be unreadable in either the light or the dark theme."""
     html = ls.Pairs(must=[(0, 1)])._repr_html_()
     assert not re.search(r"#[0-9a-f]{3,6}\b|rgb|hsl|white|black", html)
     for found in re.findall(r"(?<![-\w])(?:color|background): ([^;]*)", html):

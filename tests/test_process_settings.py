@@ -1,4 +1,4 @@
-"""A test that leaves a setting of the whole process changed would be noticed."""
+"""Changes of process settings by a test are detected."""
 
 import os
 
@@ -14,7 +14,7 @@ from tests.helpers.process_settings import changes, process_settings
 
 @pytest.fixture
 def restored(monkeypatch, tmp_path):
-    """Put everything back that the changes below change."""
+    """Restore all settings that the changes below affect."""
     monkeypatch.chdir(tmp_path)
     with (
         np.errstate(),
@@ -58,5 +58,5 @@ def test_who_closes_a_figure_of_others_changes_nothing(restored):
 @pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="needs tests side by side")
 @pytest.mark.skipif(os.environ.get("OPENBLAS_NUM_THREADS") != "1", reason="asked for more threads")
 def test_tests_side_by_side_have_a_thread_each():
-    """A plugin that loads NumPy early would make it two or more, which takes twice as long."""
+    """A plugin that imports NumPy early would allow more threads, which doubles the time."""
     assert {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"} == {1}

@@ -1,4 +1,4 @@
-"""Numbers that the papers print, from their own data and protocol."""
+"""Published numbers, reproduced from the data and protocols of the papers."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from tests.helpers.problems import prototypes
 
 
 def first_part(y, share):
-    """Return the rows that stand in the first part of their class, in file order."""
+    """Return the rows in the first part of each class, in file order."""
     members = [np.flatnonzero(y == label) for label in np.unique(y)]
     return np.sort(np.concatenate([m[: int(share * len(m) + 0.5)] for m in members]))
 
@@ -29,7 +29,7 @@ def test_wdbc_in_salmi_2020(mode, n_runs):
     accuracies, chosen = [], []
     for seed in range(n_runs):
         partial = prototypes(y[train], 3, seed)
-        # With the number 30 the whole path is searched, and not only up to its minimum.
+        # With the number 30, the search computes the whole path, and not only up to its minimum.
         fitted = ls.SimilarityConstraintScore(30, mode=mode).fit(X[train], partial)
         known = train[partial >= 0]
         curve = nearest_neighbor_curve(X[known], y[known], X[test], y[test], fitted.order_)

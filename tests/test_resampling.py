@@ -77,6 +77,6 @@ def test_seeds_reach_selectors_inside():
     assert isinstance(one.get_params()[name], int)
     assert one.get_params()[name] == two.get_params()[name]
     assert selector.get_params()[name] is None, "the selector stays as it is"
-    # The outermost is drawn first, so that wrapping something does not change its draws.
+    # The outermost is drawn first, so that wrapping a selector does not change its draws.
     rng = np.random.RandomState(0)
     assert seeded(selector, np.random.RandomState(0)).random_state == rng.randint(2**31 - 1)

@@ -106,7 +106,7 @@ def test_one_labelled_class_is_explained_when_it_turns_out_too_little():
 
 
 def test_row_numbers_stop_when_metadata_are_routed():
-    # Behind a scaler a frame has lost its index, so that row numbers would mean rows of the fold.
+    # After a scaler, a frame has lost its index, so row numbers would refer to rows of the fold.
     X, y = load_iris(return_X_y=True, as_frame=True)
     pairs = Pairs(must=[(0, 3), (51, 60), (101, 120)], cannot=[(0, 60), (51, 120), (3, 101)])
     model = make_pipeline(MinMaxScaler(), ConstraintScore(2), KNeighborsClassifier())

@@ -1,4 +1,4 @@
-"""What a type checker sees in a user's project: what `fit` returns, and what it leaves."""
+"""Types in a user's project: the return value of `fit`, and the fitted attributes."""
 
 import subprocess
 import sys

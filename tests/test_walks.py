@@ -1,4 +1,4 @@
-"""How far a reader walks: the files in which a fit calls a function."""
+"""The number of files whose functions a fit calls, which a reader would have to follow."""
 
 import sys
 from pathlib import Path
@@ -13,7 +13,7 @@ ROOT = Path(linkselect.__file__).parent
 
 
 def files_passed(function):
-    """Return the files of the library in which a function is called, but for their imports."""
+    """Return the files of the library whose functions are called, ignoring imports."""
     called = set()
 
     def note(frame, event, _):

@@ -1,1 +1,1 @@
-"""linkselect measured beside its alternatives: `make bench`."""
+"""Comparison of linkselect with other libraries: `make bench`."""

@@ -39,7 +39,7 @@ def labelled_units(n_samples, n_features):
 
 
 def equal_scatter(n_samples, n_features):
-    """Every feature has the same scatter inside classes, so that ratios alone tell the best."""
+    """Features of equal within-class scatter, so that single ratios determine the best subset."""
     made = labelled(n_samples, n_features)
     centred = made.X.copy()
     for label in np.unique(made.y):

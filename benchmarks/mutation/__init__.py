@@ -1,1 +1,1 @@
-"""Small faults put into the code, to see whether the tests notice: `make mutants`."""
+"""Small faults put into the code, to test the tests: `make mutants`."""

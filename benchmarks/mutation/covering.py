@@ -1,6 +1,6 @@
-"""Which test reaches which line, measured once, and how long each test takes.
+"""Measure which test reaches which line, and how long each test takes.
 
-Only tests that reach the changed line can notice a change, so that a mutant costs seconds.
+Only tests that reach the changed line can detect a change, so a mutant costs only seconds.
 """
 
 import ast
@@ -19,7 +19,7 @@ LOOK_AT_DEFINITIONS = (
 
 
 class Recorder:
-    """Keep the tests that passed and the seconds they took; tell coverage which one runs."""
+    """Record passed tests and their seconds; set the coverage context to the running test."""
 
     def __init__(self, cover):
         self.cover = cover
@@ -40,8 +40,8 @@ class Recorder:
 
 
 def measure(files, sources, arguments, target):
-    """Run the files of tests here; write the seconds of each test, and the tests of each line."""
-    os.environ["COVERAGE_CORE"] = "ctrace"  # the one that tells tests apart
+    """Run files of tests; write the seconds of each test and the tests of each line."""
+    os.environ["COVERAGE_CORE"] = "ctrace"  # the core that supports contexts
     from coverage import Coverage
 
     cover = Coverage(data_file=None, include=[str(source) for source in sources])
@@ -78,8 +78,8 @@ class Cover:
     def reaching(self, path, code, line):
         """Return the tests that reach the statement of a line.
 
-        What is outside of functions runs at import, once for all tests of the file: those that
-        reach it, those that mirror it, and those that look at what is defined.
+        Code outside functions runs at import, so it belongs to all tests of the file: those that
+        reach it, those of the mirroring file, and those that inspect definitions.
         """
         of_file = self.tests.get(path, {})
         if in_a_function(code, line):
@@ -89,9 +89,9 @@ class Cover:
         return found.union(*of_file.values())
 
     def in_order(self, tests, path, budget):
-        """Return tests, the quickest of each function first, for so many seconds in all.
+        """Return tests within a budget of seconds, the quickest of each function first.
 
-        Those of the file that mirrors the source come first, and those that look at definitions.
+        Tests of the mirroring file, and those that inspect definitions, come first.
         """
         first = (mirror_of(path), *LOOK_AT_DEFINITIONS)
         seen, ranked = Counter(), []
@@ -108,7 +108,7 @@ class Cover:
 
 
 def mirror_of(path):
-    """Return how the names of the tests begin that mirror a source file."""
+    """Return the prefix of the tests that mirror a source file."""
     *folders, name = path.split("linkselect/", 1)[1].split("/")
     return "/".join(
         ["tests", *(folder.lstrip("_") for folder in folders), f"test_{name.lstrip('_')}"]
@@ -116,10 +116,10 @@ def mirror_of(path):
 
 
 def statement_lines(code, line):
-    """Return the numbers of the lines of the smallest statement that holds a line.
+    """Return the line numbers of the smallest statement that contains a line.
 
-    A test that reaches a statement does not reach each of its lines by name. Of a statement with
-    a body only the head counts.
+    Coverage does not record each line of a statement. Only the head of a statement with a body
+    counts.
     """
     best = range(line, line + 1)
     smallest = len(code)

@@ -1,11 +1,11 @@
-"""The places where cosmic-ray can change the code, and a draw from them.
+"""Find the places where cosmic-ray can change the code, and draw from them.
 
 A place is one operator, number, condition or loop. A draw takes places, not changes, since an
-operator has many replacements and a loop has one. What orders the places is a hash of the seed and
-of the code around them, so that a change of the code elsewhere leaves the draw as it is.
+operator has many replacements and a loop has one. Places are ordered by a hash of the seed and of
+the surrounding code, so that a change elsewhere leaves the draw unchanged.
 
-Operators are exchanged for those of their kind only: bits shifted in place of a sum end in a
-TypeError, which says nothing about the tests.
+Operators are replaced only by similar ones: a bit shift in place of a sum ends in a TypeError,
+which says nothing about the tests.
 """
 
 import ast
@@ -40,7 +40,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Mutant:
-    """One changed file: the lines that were there, those that are there now, and all of it."""
+    """One changed file: the old lines, the new lines, and the whole new code."""
 
     path: str
     function: str
@@ -55,7 +55,7 @@ class Mutant:
 
 
 def chosen_operators():
-    """Return the operators of cosmic-ray that keep to the kind of what they replace, by name."""
+    """Return the operators of cosmic-ray that replace code by similar code, by name."""
     names = [name for name in operator_names() if not get_operator(name).arguments()]
     return {name: get_operator(name)() for name in names if _keeps_to_its_kind(name)}
 
@@ -68,7 +68,7 @@ def _keeps_to_its_kind(name):
 
 
 def places(path, code, operators):
-    """Return all places of a file that have behaviour."""
+    """Return all places of a file that affect behaviour."""
     functions, silent = _functions(code), _silent_spans(code)
     changes = defaultdict(list)
     nodes = list(ast_nodes(get_ast(code)))
@@ -95,12 +95,12 @@ def places(path, code, operators):
 
 
 def drawn(found, n_mutants, seed):
-    """Return so many places in the order of their hashes."""
+    """Return the first places in the order of their hashes."""
     return sorted(found, key=lambda place: _hash(seed, place.identity))[:n_mutants]
 
 
 def mutant_of(place, code, operators, seed):
-    """Change the code at a place, in the way that the seed says."""
+    """Change the code at a place; the seed decides how."""
     name, occurrence = min(place.changes, key=lambda change: _hash(seed, place.identity, *change))
     changed = mutate_code(code, operators[name], occurrence)
     before, after = _difference(code.splitlines(), changed.splitlines())
@@ -108,7 +108,7 @@ def mutant_of(place, code, operators, seed):
 
 
 def _difference(before, after):
-    """Return the lines that are only before and those that are only after, without their space."""
+    """Return the removed lines and the added lines, without indentation."""
     blocks = difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes()
     changed = [block for block in blocks if block[0] != "equal"]
     found = []
@@ -123,7 +123,7 @@ def _hash(*parts):
 
 
 def _functions(code):
-    """Return the name of the function or class around each line; empty outside."""
+    """Return the enclosing function or class of each line, or an empty string."""
     names = [""] * (code.count("\n") + 1)
 
     def enter(node, around):
@@ -141,10 +141,10 @@ def _functions(code):
 
 
 def _silent_spans(code):
-    """Return where nothing has behaviour, as first and last positions.
+    """Return the spans of code that do not affect behaviour, as first and last positions.
 
-    These are annotations, `__all__` and what only type checkers import. Strings are no places of
-    cosmic-ray, so that docstrings and the text of messages are left out anyway.
+    These are annotations, `__all__` and imports for type checkers. Cosmic-ray does not change
+    strings, so docstrings and messages are excluded anyway.
     """
     silent = []
     for node in ast.walk(ast.parse(code)):

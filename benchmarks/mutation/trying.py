@@ -1,8 +1,8 @@
 """Run tests against a copy of the code in which one file was changed.
 
-Processes are forked from one that has imported everything but linkselect, since importing takes
-longer than most tests. Each works in a copy of the checkout, and writes no byte code, so that the
-file as it is now is what runs.
+Processes are forked from one that has imported everything but linkselect, since imports take longer
+than most tests. Each works in a copy of the checkout and writes no byte code, so that the changed
+file runs.
 """
 
 import gc
@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-# -x: one test that fails is enough. The seed makes what Hypothesis draws the same every time. Of
-# the plugins that are installed, only this one is loaded: others take longer than a test.
+# -x: one failing test is enough. The seed fixes the draws of Hypothesis. No other plugin is loaded,
+# because loading takes longer than a test.
 ARGUMENTS = ["-x", "-q", "--no-header", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
 ARGUMENTS += ["--hypothesis-seed=0", "-W", "ignore::pytest.PytestAssertRewriteWarning"]
 IMPORTED = [
@@ -50,13 +50,13 @@ PARTS = ("src", "tests", "pyproject.toml")
 
 
 def prepare():
-    """Import what tests import, but linkselect."""
+    """Import the dependencies of the tests, without linkselect."""
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     for name in IMPORTED:
         importlib.import_module(name)
     if "linkselect" in sys.modules:
         raise SystemExit("linkselect was imported before it could be changed.")
-    gc.freeze()  # what is here already is never garbage, and looking at it copies its pages
+    gc.freeze()  # existing objects are never garbage, and visiting them would copy their pages
 
 
 def copy_checkout(root, folder):
@@ -71,18 +71,18 @@ def copy_checkout(root, folder):
 
 
 def compile_tests(files):
-    """Collect all tests once, so that their byte code is there."""
+    """Collect all tests once, so that their byte code exists."""
     return pytest.main([*ARGUMENTS, "--collect-only", *files])
 
 
 def fork(work, folder, log):
-    """Call a function in a new process, in a group of its own, that works in a copy."""
+    """Call a function in a new process and process group, in a copy of the checkout."""
     pid = os.fork()
     if pid:
         return pid
     code = 99
     try:
-        os.setsid()  # so that all of its processes can be ended together
+        os.setsid()  # so that all of its processes can be killed together
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         file = os.open(log, os.O_CREAT | os.O_TRUNC | os.O_WRONLY)
         os.dup2(file, 1)
@@ -100,10 +100,10 @@ def fork(work, folder, log):
 
 
 class Chosen:
-    """Let pytest run the chosen tests only, in their order, each with a limit.
+    """Let pytest run only the chosen tests, in their order, each with a limit of CPU time.
 
-    The limit is of the processor's time, which other processes do not change. A test that passes it
-    ends the process, inside C too.
+    CPU time does not depend on other processes. A test beyond its limit ends the process, even
+    inside C code.
     """
 
     def __init__(self, tests, seconds):
@@ -124,16 +124,16 @@ class Chosen:
         signal.setitimer(signal.ITIMER_PROF, 0)
 
     def pytest_runtest_logreport(self, report):
-        if report.failed:  # that is all there is to know
+        if report.failed:  # one failure suffices
             os.write(1, f"\nFAILED {report.nodeid}\n".encode())
             os._exit(1)
 
 
 def run_tests(tests, seconds):
-    """Run the chosen tests here, file by file until one fails; return the exit code of pytest.
+    """Run the chosen tests file by file until one fails; return the exit code of pytest.
 
-    Collecting the tests of a file takes longer than running a few of them, so that the file of the
-    first tests goes first, alone.
+    Collecting the tests of a file takes longer than running some of them, so the file of the first
+    tests runs first.
     """
     sys.dont_write_bytecode = True
     os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
@@ -155,7 +155,7 @@ def _data_size():
 
 
 def outcome(code):
-    """Return what the end of the tests says of a mutant."""
+    """Return the outcome of a mutant from the exit code of its tests."""
     if code in (0, 5):  # no test failed, or none was left to run
         return "survived"
     if code == -signal.SIGPROF:

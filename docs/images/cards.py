@@ -1,4 +1,4 @@
-"""Draw the small pictures of the pages: `python docs/images/cards.py`."""
+"""Draw the small figures of the documentation: `python docs/images/cards.py`."""
 
 import warnings
 from pathlib import Path
@@ -22,13 +22,13 @@ FOLDER = Path(__file__).parent
 
 
 def breast_cancer():
-    """Return the scaled features, with their names, and the classes."""
+    """Return the scaled features of the breast cancer data as a frame, and the classes."""
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     return MinMaxScaler().set_output(transform="pandas").fit_transform(X), y
 
 
 def genes(axes):
-    """Draw the best genes of scanpy's 700 blood cells, from three labelled cells per type."""
+    """Draw the best genes of scanpy's 700 blood cells, ranked from three labels per cell type."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         import scanpy
@@ -46,7 +46,7 @@ def genes(axes):
 
 
 def pixels(axes):
-    """Draw the pixels of digits that are selected from twenty pairs."""
+    """Draw the pixels of handwritten digits that twenty pairs select."""
     X, y = load_digits(return_X_y=True)
     pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
     chosen = LinkSelector(10).fit(X / 16, pairs=pairs)
@@ -64,7 +64,7 @@ def how_many(axes):
 
 
 def main():
-    """Draw and write the pictures."""
+    """Draw and save the figures."""
     plt.rcParams.update({"svg.hashsalt": "linkselect", "svg.fonttype": "path", "font.size": 9})
     warnings.simplefilter("ignore", UserWarning)
     for draw in (genes, pixels, how_many):

@@ -1,8 +1,8 @@
-"""Draw docs/images/overview.svg, the picture of README: `python docs/images/overview.py`.
+"""Draw docs/images/overview.svg, the figure of the README: `python docs/images/overview.py`.
 
-Left: which pixels of handwritten digits a method keeps that knows nothing but twenty pairs, those
-of README. Right: what such a choice is worth over 20 draws from the first 800 digits, beside all
-labels, no label, and a random order.
+Left: the pixels of handwritten digits selected from the twenty pairs of the README. Right: the
+accuracy of such selections over 20 draws from the first 800 digits, compared with methods that use
+all labels or none, and with a random order.
 """
 
 import warnings
@@ -27,7 +27,7 @@ METHODS = {
 
 
 def order_of(name, X, y, draw):
-    """Rank the features by one method."""
+    """Return the ranking of the features by one method."""
     if name == RANDOM:
         return np.random.default_rng(draw).permutation(X.shape[1])
     pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=draw)
@@ -35,7 +35,7 @@ def order_of(name, X, y, draw):
 
 
 def measure(X, y, n_draws=20):
-    """Return the accuracy of 1-NN on the other half, in percent, for each method and size."""
+    """Return the accuracy of 1-NN on the other half of the samples, for each method and size."""
     found = {name: [] for name in [*METHODS, RANDOM]}
     for draw in range(n_draws):
         train, test, y_train, y_test = train_test_split(
@@ -55,9 +55,9 @@ def measure(X, y, n_draws=20):
 
 
 def main():
-    """Draw and write the picture."""
+    """Draw and save the figure."""
     plt.rcParams.update({"svg.hashsalt": "linkselect", "svg.fonttype": "path", "font.size": 9})
-    warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
+    warnings.simplefilter("ignore", UserWarning)  # pixels at the border are constant
     X, y = load_digits(return_X_y=True)
     X = X / 16
     figure, (left, right) = plt.subplots(
@@ -67,7 +67,7 @@ def main():
     pairs = Pairs.from_labels(y, n_must=10, n_cannot=10, random_state=0)
     chosen = LinkSelector(10).fit(X, pairs=pairs)
     plot.mask(chosen, (8, 8), ax=left, image=X.mean(axis=0))
-    left.set_title("10 of 64 pixels, chosen from 20 pairs", loc="left")
+    left.set_title("10 of 64 pixels, selected from 20 pairs", loc="left")
     plot.curves(measure(X[:800], y[:800]), ax=right)
     right.set_title("Accuracy of 1-NN with the best pixels, 20 draws", loc="left")
     target = Path(__file__).with_name("overview.svg")

@@ -1,7 +1,7 @@
-"""Take the pictures of reports and of the page that asks: `python docs/images/page.py`.
+"""Take screenshots of the report and of `linkselect ask`: `python docs/images/page.py`.
 
-It needs Chromium. A person who knows the digits answers by keyboard, as in the tests.
-`python docs/images/page.py report` takes one of them.
+Requires Chromium. Questions are answered by keyboard from the known classes, as in the tests.
+`python docs/images/page.py report` takes only the screenshot of the report.
 """
 
 import os
@@ -37,15 +37,15 @@ PARTS = "groups", "features"
 
 
 def report(browser, folder):
-    """Show the first screen of the report that the home page and README ask for."""
+    """Take the first screen of the report that the home page and the README show."""
     make_tables(folder, FOLDER)
     written = str(folder / "report.html")
-    os.chdir(folder)  # the report names the table as the command does
+    os.chdir(folder)  # so that the report shows a relative path, as the command does
     run(["rank", "my.csv", "--label", "class", "--report", written])
     page = browser.new_page(viewport=READER)
     page.goto(f"file://{written}")
     take(page, "report")
-    # A test compares them with the templates: a picture does not change with them by itself.
+    # A test compares these headings with the template, to detect an outdated screenshot.
     headings = PngInfo()
     headings.add_text("Headings", "\n".join(page.locator("h2").all_inner_texts()))
     picture = FOLDER / "report.png"
@@ -54,7 +54,7 @@ def report(browser, folder):
 
 
 def serve(data, source, repeat, folder, **shown):
-    """Serve the page of a data set."""
+    """Start the page for a data set."""
     ids = tuple(range(len(data.data)))
     samples = ShownSamples(data.data, ids, list(data.feature_names), **shown)
     out = folder / "pairs.csv"
@@ -77,16 +77,16 @@ def answer(page, y, n_answers):
 
 
 def take(page, name, **options):
-    """Take a picture of the page once it is all there."""
-    # The file that is written lies in a folder of the moment, which nobody wants to read about.
+    """Take a screenshot of the page once it is complete."""
+    # Hide the name of the temporary folder.
     paths = "document.querySelectorAll('.path')"
     page.evaluate(f"{paths}.forEach((one) => one.replaceChildren('pairs.csv'))")
-    page.wait_for_timeout(1000)  # pictures that are loaded late
+    page.wait_for_timeout(1000)  # for images that load late
     page.screenshot(path=FOLDER / f"{name}.png", **options)
 
 
 def contradict(page, queries):
-    """Call two samples different that are alike by earlier answers."""
+    """Answer different for two samples that earlier answers imply to be alike."""
     known = {frozenset(one.pair) for one in queries.history}
     group = queries.pairs.components()[0]
     pair = next((a, b) for a in group for b in group if a != b and {a, b} not in known)
@@ -100,7 +100,7 @@ def contradict(page, queries):
 
 
 def digits(browser, folder):
-    """Show digits: questions, a contradiction, all answers."""
+    """Take screenshots with digits: a question, a contradiction and all answers."""
     data = load_digits()
     repeat = "linkselect rank digits.csv --pairs pairs.csv --report report.html"
     server = serve(data, "handwritten digits", repeat, folder, image_shape=(8, 8))
@@ -123,7 +123,7 @@ def digits(browser, folder):
 
 
 def pictures(browser, folder):
-    """Show the result for a folder of pictures, from twenty answers to the command."""
+    """Take the result of `linkselect ask FOLDER` after twenty answers."""
     kinds = make_pictures(folder / "photos", 300)
     names = sorted(kinds)
     command = [sys.executable, "-m", "linkselect", "ask", "photos", "--no-browser"]
@@ -146,7 +146,7 @@ def pictures(browser, folder):
 
 
 def wine(browser, folder):
-    """Show a table of values."""
+    """Take a question about a table of values."""
     data = load_wine()
     repeat = "linkselect rank wine.csv --pairs pairs.csv --report report.html"
     server = serve(data, "wine.csv", repeat, folder)
@@ -158,10 +158,10 @@ def wine(browser, folder):
 
 
 def main():
-    """Take all pictures."""
+    """Take all screenshots, or those named on the command line."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
-        sys.exit(f"needs a browser: one of {', '.join(BROWSERS)}")
+        sys.exit(f"This script requires a browser: {', '.join(BROWSERS)}.")
     with sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=program, args=FLAGS)
         for show in (report, digits, pictures, wine):

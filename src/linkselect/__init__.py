@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-# For type checkers only: a star passes on what is in the `__all__` of the module.
+# For type checkers only: a star imports the names in the module's `__all__`.
 if TYPE_CHECKING:
     from linkselect._samples.batch_means import center_batches as center_batches
     from linkselect._samples.sources.opening import open_stored as open_stored
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-# The public names and the modules that hold them. A module is loaded at the first use of one of
-# its names: `linkselect --help` need not wait for scikit-learn.
+# The public names and their modules. A module is imported when one of its names is first used, so
+# that `linkselect --help` need not wait for scikit-learn.
 _HOMES = {
     "FCBF": "selectors",
     "FRLL": "selectors",
@@ -53,7 +53,7 @@ _HOMES = {
     "open_stored": "_samples.sources.opening",
 }
 
-# Names of the last version, at whose use their module warns: docs/deprecations.md.
+# Deprecated names, whose modules warn when they are used: docs/deprecations.md.
 _FORMER = {"ScoreFunction": "selectors"}
 
 __all__ = list(_HOMES)

@@ -1,4 +1,4 @@
-"""The array types that all modules speak of."""
+"""Array types that all modules use."""
 
 from typing import Any
 

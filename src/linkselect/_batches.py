@@ -1,4 +1,4 @@
-"""Groups and batches of samples: their numbers, and whether batches coincide with classes."""
+"""Groups and batches of samples as codes, and whether batches coincide with classes."""
 
 from collections.abc import Hashable
 from itertools import count, repeat
@@ -12,13 +12,14 @@ from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError, many
 from linkselect.pairs._labels import is_missing
 
-# From this association on (Cramér's V, from 0 to 1), batches and classes hardly differ. Rare ones
-# coincide by chance, and so do small tables, unless so strong an association is this unlikely.
+# Batches and classes are reported as nearly coinciding if Cramér's V (0 to 1) is at least STRONG and its
+# p-value at most UNLIKELY, as small tables reach such a value by chance. So do batches and classes
+# of fewer than RARE samples, which are ignored.
 STRONG, UNLIKELY, RARE = 0.7, 0.01, 4
 
 
 def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
-    """Number the groups or batches of the rows, from 0."""
+    """Number the groups or batches of the rows from 0."""
     are_tuples = isinstance(values, list | tuple) and isinstance(next(iter(values), None), tuple)
     found = values if are_tuples else np.asarray(values, dtype=object).ravel()
     if len(found) != n_samples:
@@ -31,7 +32,7 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
     if n_missing:
         raise GuidedValueError(
             f"{name} has {many(n_missing, 'missing value')}, but every row needs one.",
-            "Give rows without one a value of their own.",
+            "Give each row without a value a new value of its own.",
             name,
         )
     place: dict[Hashable, int] = {}
@@ -39,7 +40,10 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
 
 
 def complete_codes(values: Any, name: str, *, alone: bool) -> IntArray | None:
-    """Number groups or batches of which None is missing; the others have one each, or share one."""
+    """Number groups or batches, where None is missing.
+
+    Rows with None get one group each if `alone`, or else share one group.
+    """
     if values is None:
         return None
     instead = count() if alone else repeat(-1)
@@ -48,21 +52,21 @@ def complete_codes(values: Any, name: str, *, alone: bool) -> IntArray | None:
 
 
 def about_batches(batches: Any, classes: Any) -> str | None:
-    """Say so if batches and classes coincide, or nearly do; None if not.
+    """Return a warning if batches and classes coincide or nearly coincide, else None.
 
-    Of independent batches and classes at most one table in 50 is said to nearly coincide, also of
-    six rows, also if most rows are in one batch and one class.
+    If batches and classes are independent, at most one table in 50 is reported as nearly
+    coinciding. This holds even for six rows, or if most rows are in one batch and one class.
 
     Parameters
     ----------
     batches, classes : array-like of shape (n_samples,)
-        The batch and the class of each row; None or NaN for a row without.
+        The batch and the class of each row; None or NaN if missing.
 
     Examples
     --------
     >>> print(about_batches(list("aabb"), ["ill", "ill", "well", "well"]))
-    Every batch holds one class only, so a feature that differs between batches cannot be told \
-from one that differs between classes.
+    Every batch contains only one class, so a feature that differs between batches cannot be \
+distinguished from one that differs between classes.
     >>> about_batches(list("abab"), ["ill", "ill", "well", "well"])
     """
     pairs = zip(batches, classes, strict=True)
@@ -78,11 +82,11 @@ from one that differs between classes.
     if min(counts.shape) < 2:
         return None
     confused = "a feature that differs between batches"
-    # A batch of one row holds one class whatever it is.
+    # A batch of one row always contains only one class.
     if (np.count_nonzero(counts, axis=1) == 1).all() and counts.max() > 1:
         return (
-            f"Every batch holds one class only, so {confused} cannot be told from one that differs "
-            "between classes."
+            f"Every batch contains only one class, so {confused} cannot be distinguished from one "
+            "that differs between classes."
         )
     common = np.ix_(counts.sum(axis=1) >= RARE, counts.sum(axis=0) >= RARE)
     counts = counts[common]
@@ -94,5 +98,5 @@ from one that differs between classes.
         return None
     return (
         f"Batches and classes nearly coincide (Cramér's V {strength:.2f}), so {confused} can "
-        "hardly be told from one that differs between classes."
+        "hardly be distinguished from one that differs between classes."
     )

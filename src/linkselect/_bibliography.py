@@ -1,4 +1,4 @@
-"""One bibliography, from which docstrings, the documentation and reports cite."""
+"""The bibliography for docstrings, the documentation and reports."""
 
 import inspect
 import re
@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 WIDTH = 96
-# The sections that come behind those of a docstring that we add to, in numpydoc's order.
+# The sections that follow "Attributes" and "References" in numpydoc's order.
 _BEHIND_ATTRIBUTES = ("Methods", "See Also", "Notes", "References", "Examples")
 _BEHIND_REFERENCES = ("Examples",)
 
@@ -36,13 +36,13 @@ class Reference:
 
 @cache
 def bibliography() -> dict[str, Reference]:
-    """Return all references by their keys."""
+    """Return all references by key."""
     text = files("linkselect").joinpath("bibliography.toml").read_text(encoding="utf-8")
     return {key: Reference(key, **entry) for key, entry in tomllib.loads(text).items()}
 
 
 def cited(keys: Iterable[str]) -> list[Reference]:
-    """Return the references of some keys, in their order.
+    """Return the references with the given keys, in the same order.
 
     Examples
     --------
@@ -53,7 +53,7 @@ def cited(keys: Iterable[str]) -> list[Reference]:
 
 
 def cites(*keys: str) -> Callable[[Function], Function]:
-    """Add the references of some keys to the docstring of a function."""
+    """Add the references with the given keys to the docstring of a function."""
 
     def decorate(function: Function) -> Function:
         if function.__doc__:
@@ -64,7 +64,7 @@ def cites(*keys: str) -> Callable[[Function], Function]:
 
 
 def with_references(docstring: str, keys: Iterable[str]) -> str:
-    """Add a section "References" to a numpydoc docstring that has none."""
+    """Add a section "References" to a numpydoc docstring without one."""
     entries = [
         textwrap.fill(f".. [{number}] {reference}", WIDTH, subsequent_indent="   ")
         for number, reference in enumerate(cited(keys), start=1)
@@ -76,7 +76,7 @@ def with_references(docstring: str, keys: Iterable[str]) -> str:
 
 
 def with_attributes(docstring: str, inherited: str) -> str:
-    """Add the attributes that a parent class documents and a class does not repeat."""
+    """Add attributes documented in a parent class but not in the docstring of a class."""
     text = inspect.cleandoc(docstring)
     own = _entries(text)
     missing = "\n".join(
@@ -87,7 +87,7 @@ def with_attributes(docstring: str, inherited: str) -> str:
     if not own:
         return _inserted(text, _section("Attributes", missing), _BEHIND_ATTRIBUTES)
     last = list(own.values())[-1]
-    # Behind the heading only: a parameter may be described in the same words.
+    # Replace only after the heading: a parameter may have the same description.
     before, heading, behind = text.partition(_heading("Attributes"))
     return before + heading + behind.replace(last, f"{last}\n{missing}", 1)
 
@@ -101,7 +101,7 @@ def _section(title: str, content: str) -> str:
 
 
 def _inserted(text: str, section: str, behind: tuple[str, ...]) -> str:
-    """Put a section before the first of those that come behind it, or at the end."""
+    """Insert a section before the first of the sections that follow it, or at the end."""
     places = [text.find(_heading(title)) for title in behind]
     first = min((place for place in places if place >= 0), default=len(text))
     before, rest = text[:first].rstrip("\n"), text[first:].lstrip("\n")

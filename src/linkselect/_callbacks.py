@@ -1,6 +1,6 @@
-"""scikit-learn's callbacks, from its version 1.9 on; before, fits are the same and report nothing.
+"""Callbacks of scikit-learn 1.9 and newer; with older versions, fits report nothing.
 
-The one place that knows how versions of scikit-learn differ in this.
+Only this module depends on how versions of scikit-learn differ in callbacks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     class _Unheard:
-        """A task of a fit, without callbacks."""
+        """A task of a fit that reports to no callback."""
 
         def subcontext(self, **about: Any) -> _Unheard:
             return self
@@ -32,18 +32,19 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
             """Do nothing."""
 
         def call_on_fit_task_end(self, **about: Any) -> bool:
-            """Return that the loop goes on."""
+            """Return False, so that the loop continues."""
             return False
 
     class CallbackSupportMixin:
-        """Stand in for scikit-learn's mixin of the same name."""
+        """Replacement for scikit-learn's mixin of the same name in older versions."""
 
         def set_callbacks(self, *callbacks: Any) -> Self:
-            """Refuse callbacks, which need scikit-learn 1.9 or newer."""
+            """Raise an error, as callbacks require scikit-learn 1.9 or newer."""
             if callbacks:
                 raise GuidedTypeError(
-                    f"Callbacks need scikit-learn 1.9 or newer, but this is {sklearn.__version__}.",
-                    "Leave set_callbacks out, or pip install 'scikit-learn>=1.9'.",
+                    "Callbacks require scikit-learn 1.9 or newer, but version "
+                    f"{sklearn.__version__} is installed.",
+                    "Omit set_callbacks, or run: pip install 'scikit-learn>=1.9'.",
                 )
             return self
 
@@ -51,7 +52,7 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
             return _Unheard()
 
     def with_callbacks(method: Method) -> Method:
-        """Leave a method as it is."""
+        """Return the method unchanged."""
         return method
 
 else:
@@ -60,7 +61,7 @@ else:
 
 
 def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps of a long loop and report each to the callbacks, which may end it."""
+    """Yield the steps of a long loop and report each to the callbacks, which may stop it."""
     for step in steps:
         part = task.subcontext(task_name="step")
         part.call_on_fit_task_begin(estimator=estimator)
@@ -71,7 +72,10 @@ def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
 
 @contextmanager
 def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
-    """Report every part that was read to the callbacks of a fit, and to earlier listeners."""
+    """Report every part of the data that was read to the callbacks of a fit.
+
+    A function that was already set in `reporting` is still called.
+    """
     reading, reported, before = task, 0, reporting.get()
 
     def report(done: int, total: int, what: str) -> None:
@@ -81,7 +85,7 @@ def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
         if not done:
             reading, reported = task.subcontext(task_name=what, max_subtasks=total), 0
             reading.call_on_fit_task_begin(estimator=estimator)
-        # A cluster may end several parts before it is asked again.
+        # A cluster may have finished several parts since the last report.
         while reported < done:
             part = reading.subcontext(task_name="part")
             part.call_on_fit_task_begin(estimator=estimator)

@@ -1,4 +1,4 @@
-"""Data as pictures and pages show them: samples in the plane, pairs as rows, pixels, scores."""
+"""Prepare data for plots and pages: 2-D views of samples, pairs as rows, scores as text."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -17,7 +17,7 @@ from linkselect.pairs._ids import check_ids
 
 
 def evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
-    """Take so many items at equal distances, or all if there are fewer."""
+    """Return evenly spaced items, at most `n_wanted`."""
     if n_wanted >= len(items):
         return items
     return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
@@ -37,9 +37,9 @@ def checked_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
 
 
 def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
-    """Return two coordinates for each sample, and what they are.
+    """Return two coordinates per sample with their labels.
 
-    One or two features are shown as they are, more by their first two principal components.
+    One or two features are returned unchanged, more as their first two principal components.
 
     Examples
     --------
@@ -49,11 +49,11 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     """
     samples = as_samples(X)
     n_columns = samples.shape[1]
-    # Arpack works on sparse data as they are, but finds fewer components than there are columns.
+    # ARPACK accepts sparse data, but finds fewer components than there are columns.
     is_sparse = samples.kind == "sparse" and min(samples.shape) > 3
     values: Any = samples.values if is_sparse else np.asarray(samples.dense(), dtype=float)
     if n_columns == 1:
-        return np.column_stack([values, np.zeros(len(values))]), ("the one feature", "")
+        return np.column_stack([values, np.zeros(len(values))]), ("the only feature", "")
     if n_columns == 2:
         return values, ("first feature", "second feature")
     from sklearn.decomposition import PCA
@@ -61,12 +61,12 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
     pca = PCA(2, svd_solver="arpack" if is_sparse else "auto", random_state=0)
     width = 1.0
     if not is_sparse:
-        # PCA multiplies first and subtracts the mean from the products, which a large offset leaves
-        # without digits; and products of huge or tiny values leave the range of float64.
+        # PCA subtracts the mean after multiplying, which loses digits for large offsets, and
+        # products of huge or tiny values leave the range of float64.
         values = values - values.mean(axis=0)
         width = float(np.abs(values).max(initial=0.0)) or 1.0
     view = pca.fit_transform(values / width)
-    # Flip axes so that the largest coordinate of each is positive, whatever the solver chose.
+    # Flip axes so that the largest coordinate is positive, independent of the solver.
     largest = np.take_along_axis(view, np.abs(view).argmax(axis=0)[None], axis=0)
     view = np.where(largest < 0, -view, view) * width
     shares = np.nan_to_num(pca.explained_variance_ratio_)
@@ -77,7 +77,7 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
 def pair_rows(
     pairs: Pairs, X: Any, sample_ids: Iterable[Hashable] | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return must-links and cannot-links as rows of X, without pairs that have an absent end.
+    """Return must-links and cannot-links as row numbers of X, without pairs of unknown samples.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def pair_rows(
 
 
 def check_shape(shape: Sequence[int], n_features: int) -> tuple[int, int]:
-    """Return height and width if every feature is one pixel."""
+    """Return height and width, after checking that there is one feature per pixel."""
     if len(shape) != 2 or shape[0] * shape[1] != n_features:
         raise GuidedValueError(
             f"shape={tuple(shape)}, but there are {n_features} features.",
@@ -109,18 +109,18 @@ def score_text(
     infinity: str = "∞",
     padded: bool = False,
 ) -> str:
-    """Write a score in a few significant digits.
+    """Format a score with a few significant digits.
 
     Parameters
     ----------
     score : float, str or None
-        The score; None or NaN if there is none, and perhaps "inf" or "-inf", as JSON needs it.
+        The score: None or NaN if there is none; infinite scores may be text, as in JSON.
     digits : int
         The number of significant digits.
     missing, infinity : str
-        What to write if there is no score, and for an infinite one.
+        The text for a missing score and for an infinite score.
     padded : bool, default=False
-        Whether to keep zeros at the end, so that numbers below each other have one length.
+        Whether to keep trailing zeros, so that numbers in a column have equal lengths.
 
     Examples
     --------
@@ -142,14 +142,14 @@ def score_text(
 
 
 def number_text(value: float, digits: int = 4) -> str:
-    """Write a number in at most so many significant digits, with commas between thousands.
+    """Format a number with at most `digits` significant digits and thousands separators.
 
     Examples
     --------
     >>> number_text(1234.0), number_text(0.1 + 0.2), number_text(2.56789e9)
     ('1,234', '0.3', '2.568e9')
     """
-    rounded = float(f"{value:.{digits}g}") + 0.0  # no minus before 0
+    rounded = float(f"{value:.{digits}g}") + 0.0  # avoids -0
     if not math.isfinite(rounded):
         text = score_text(rounded, digits, missing="missing")
     elif rounded == 0 or 1e-4 <= abs(rounded) < 1e7:

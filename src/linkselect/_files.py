@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Atomic writing of files: a file is written completely or not at all."""
 
 import glob
 import os
@@ -11,11 +11,11 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new file to write to, which takes the place of `path` at the end.
+    """Yield a new file to write to, which replaces `path` at the end.
 
-    If anything fails, what was at `path` stays as it was. Readers see the old file or all of the
-    new one, never a part. An existing file keeps its mode, and a link keeps pointing where it did.
-    A device or a pipe cannot be replaced: it is written to as it is.
+    If anything fails, the file at `path` remains unchanged. Readers see either the old file or the
+    complete new one. The new file has the mode of the old one, and a link keeps its target. A
+    device or a pipe cannot be replaced and is written to directly.
 
     Parameters
     ----------
@@ -28,19 +28,18 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> from linkselect._files import written_whole
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     with written_whole(os.path.join(folder, "a.txt")) as part:
-    ...         _ = part.write_text("all of it")
+    ...         _ = part.write_text("content")
     ...     os.listdir(folder)
     ['a.txt']
     """
     given = Path(path)
-    # As it is given: /dev/stdout is a link to a name that is in no folder if it is a pipe.
+    # Links are not resolved here: if /dev/stdout is a pipe, its target is not a path.
     if _cannot_be_replaced(given):
         yield given
         return
-    target = Path(os.path.realpath(path))  # does not fail at links that form a circle
-    # In the same folder, so that it can be renamed; a name that cannot be guessed, and only if it
-    # is new, so that no link that someone planted is followed. The ending stays: formats go by it.
-    # The rest is cut, so that a name of the greatest length has room for what is added.
+    target = Path(os.path.realpath(path))  # does not fail if links form a cycle
+    # The temporary file is in the same folder, so that it can be renamed. Its name is random and
+    # must be new, so that a link planted by someone else is not followed.
     part = _part_of(target, secrets.token_hex(8))
     try:
         os.close(os.open(part, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
@@ -54,23 +53,23 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
     except OSError as error:
         if error.filename != str(part):
             raise
-        # The user does not know the name of the temporary file.
+        # Report the path that the user passed instead of the temporary file.
         raise type(error)(error.errno, error.strerror, os.fspath(path)) from None
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file as `written_whole` does, and leave nothing else if the process is killed.
+    """Write a file as `written_whole` does, without remains if the process is killed.
 
-    Where the system has files without a name, the new one gets its name once it is on the disk, an
-    instant before it takes the place of the old one. Elsewhere a kill can leave a part of it, which
-    `clear_parts` takes away.
+    If the system supports unnamed files, the new file is named only when it is on disk, immediately
+    before it replaces the old one. On other systems, a killed process can leave a temporary file,
+    which `clear_parts` removes.
     """
     target = Path(os.path.realpath(path))
     if _cannot_be_replaced(target):
         target.write_bytes(content)
         return
     if hasattr(os, "O_TMPFILE"):
-        # The file system may not have such files. If something else is wrong, it comes up below.
+        # The file system may not support unnamed files. Any other error is raised again below.
         with suppress(OSError):
             _write_unnamed(target, content)
             return
@@ -93,7 +92,7 @@ def _write_unnamed(target: Path, content: bytes) -> None:
             os.fchmod(number, target.stat().st_mode & 0o7777)
         os.fsync(number)
         try:
-            # Only with the number of a folder does Python follow the link to the file.
+            # Python follows the link to the file only if a folder descriptor is passed.
             os.link(f"/proc/self/fd/{number}", part.name, dst_dir_fd=folder, follow_symlinks=True)
             part.replace(target)
         finally:
@@ -101,14 +100,18 @@ def _write_unnamed(target: Path, content: bytes) -> None:
 
 
 def clear_parts(path: str | os.PathLike[str]) -> None:
-    """Remove what killed processes left of a file; no other process may be writing it."""
+    """Remove temporary files of killed processes; no other process may be writing to `path`."""
     target = Path(os.path.realpath(path))
     for part in target.parent.glob(_part_of(target, "[0-9a-f]" * 16, glob.escape).name):
         part.unlink(missing_ok=True)
 
 
 def _part_of(target: Path, name: str, spelled: Callable[[str], str] = str) -> Path:
-    """Return what is written before it takes the place of a file: hidden, in the same folder."""
+    """Return the path of a temporary file for a target: hidden, in the same folder.
+
+    It has the suffix of the target, as some writers choose the format by the suffix. The stem is
+    cut, so that the longer name is valid even if the target has a name of maximum length.
+    """
     stem, suffix = spelled(target.stem[:40]), spelled(target.suffix)
     return target.with_name(f".{stem}.{name}.part{suffix}")
 

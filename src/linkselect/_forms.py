@@ -1,8 +1,8 @@
-"""Quadratic forms: a graph seen by every feature at once.
+"""Quadratic forms of a graph, computed for all features at once.
 
-`f'Lf = sum over edges of w_ij (f_i - f_j)^2` is the form that nearly every score is made of.
-All of it works in float64 on column blocks, and on differences or centred values, so that the size
-of a feature's offset does not matter. How the samples are stored, they alone know.
+Nearly every score is built from `f'Lf = sum over edges of w_ij (f_i - f_j)^2`. All computations
+run in float64 on blocks of columns. They use differences or centred values, so a large offset of a
+feature costs no precision. The storage of the samples is hidden behind `Samples`.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from linkselect._samples.moments import Moments, weighted_sum
 from linkselect._samples.samples import Grouping
 from linkselect.graphs._graph_types import Edges, Graph, Groups, Kernel
 
-# A reconstruction error below this share of the deviation is rounding.
+# A reconstruction error below this fraction of the standard deviation is rounding error.
 RECONSTRUCTED_EXACTLY = 1e-9
 
 
@@ -30,11 +30,11 @@ def laplacian_form(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArra
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind and numeric type.
+        Samples in any supported storage and of any numeric type.
     graph : Edges, Groups, Kernel or a tuple of these
-        The parts of a tuple add up.
+        The weights of the graphs in a tuple are added.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def _laplacian_form(X: Samples, graph: Graph, n_jobs: int | None) -> FloatArray:
 def laplacian_forms(
     X: Any, one: Graph, other: Graph, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute `laplacian_form` of two graphs; groups of the same samples cost one pass over X."""
+    """Compute `laplacian_form` for two graphs, in one pass over X if both have the same groups."""
     match one, other:
         case Groups(strength=None), Groups(strength=None) if one.codes is other.codes:
             forms = from_moments(
@@ -70,14 +70,14 @@ def laplacian_forms(
 
 
 def laplacian_product(graph: Edges | Groups, values: FloatArray) -> FloatArray:
-    """Compute `L values`, where the columns of `values` run over the samples.
+    """Compute the product of the graph Laplacian L with `values`, which has one row per sample.
 
-    Groups cost as much as one pass over the values, however many edges they stand for.
+    For groups, one pass over the values suffices, however many edges the groups imply.
     """
     if isinstance(graph, Edges):
         return graph.degrees[:, None] * values - graph.to_csr() @ values
     if graph.strength is not None:
-        raise NotImplementedError("Edges of different strength have no product here.")
+        raise NotImplementedError("Groups with a strength per sample are not supported.")
     rows = np.flatnonzero(graph.codes >= 0)
     codes = graph.codes[rows]
     member = csr_array((np.ones(len(rows)), (codes, np.arange(len(rows)))))
@@ -94,7 +94,7 @@ def degree_form(
 ) -> FloatArray:
     """Compute `f'Df`, the sum of `degrees[i] * f_i^2`, for every feature.
 
-    If `centred`, each feature first loses its mean under the weights `degrees`.
+    If `centred`, the mean of each feature, weighted by `degrees`, is subtracted first.
     """
 
     def form(parts: Moments) -> FloatArray:
@@ -107,19 +107,20 @@ def degree_form(
 def from_moments(
     function: Callable[..., FloatArray], X: Any, *groupings: Grouping, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute what a function makes of the moments of groups, for every feature.
+    """Apply a function to the moments of every feature within groups of samples.
 
     Parameters
     ----------
     function : callable
-        Takes a `Moments` for each grouping, over some features, and returns an array whose last
-        axis runs over these.
+        Takes one `Moments` per grouping, for a block of features, and returns an array whose last
+        axis runs over these features.
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind and numeric type.
+        Samples in any supported storage and of any numeric type.
     *groupings : tuple of (codes, weights)
-        The group of each sample, -1 for none, and its weight; None: all weigh 1.
+        The group of each sample, -1 for none, and the weight of each sample; None: all weights
+        are 1.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
     """
     found: FloatArray = as_samples(X).from_moments(function, groupings, n_jobs)
     return found
@@ -131,11 +132,11 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind and numeric type.
+        Samples in any supported storage and of any numeric type.
     weights : csr_array of shape (n_samples, n_samples)
-        S. Its rows sum to 1, so that an offset of the feature does not matter.
+        The matrix S. Its rows sum to 1, so adding a constant to a feature changes nothing.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
@@ -145,7 +146,7 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
     def work(block: FloatArray) -> FloatArray:
         centred = centre(block)
         error = centred - weights @ centred
-        # Many features may be reconstructed exactly; rounding must not decide their order.
+        # Many features may be reconstructed exactly; rounding must not determine their order.
         deviation = np.sqrt(np.square(centred).mean(axis=0))
         error[np.abs(error) <= RECONSTRUCTED_EXACTLY * deviation] = 0.0
         return np.square(error).sum(axis=0)
@@ -155,7 +156,7 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
 
 
 def ratio(above: FloatArray, below: FloatArray | float) -> FloatArray:
-    """Divide two forms: 0 / 0 is NaN and anything else over 0 is infinite."""
+    """Divide two forms: 0 / 0 is NaN, and any other quotient with denominator 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return above / below
 
@@ -174,7 +175,7 @@ def _group_form(X: Any, graph: Groups, n_jobs: int | None) -> FloatArray:
 def _plain_form(graph: Groups, plain: Moments) -> FloatArray:
     if graph.across:
         return _across_groups(graph.weight, plain)
-    # Inside a group of n, the squared differences add up to n times the scatter.
+    # The squared differences between all pairs of n samples add up to n times their scatter.
     return graph.weight * weighted_sum(plain.mass, plain.scatter)
 
 
@@ -186,16 +187,17 @@ def _across_groups(weight: float, plain: Moments, strong: Moments | None = None)
     xp = namespace_of(plain.mass)
     n_samples = xp.sum(plain.mass)
     if strong is None:
-        # All pairs of n samples add up to `n (within + between)`, those inside group c to
-        # `n_c scatter_c`; what is left are the pairs across.
+        # The squared differences of all pairs of n samples add up to `n (within + between)`, those
+        # inside group c to `n_c scatter_c`. The remainder belongs to pairs across groups.
         inside = weighted_sum(n_samples - plain.mass, plain.scatter)
         return weight * (inside + n_samples * plain.between())
-    # One end has its strength s, the other one counts once; with groups a and b of the two ends:
-    # `n_b scatter_a(s) + s_a scatter_b + s_a n_b (mean_a(s) - mean_b)^2`, summed over a != b.
+    # Each edge contributes twice: one end is weighted by its strength s, the other end by 1. With
+    # the groups a and b of these ends, the form is the sum over a != b of
+    # `n_b scatter_a(s) + s_a scatter_b + s_a n_b (mean_a(s) - mean_b)^2`.
     form = weighted_sum(n_samples - plain.mass, strong.scatter)
     form = form + weighted_sum(xp.sum(strong.mass) - strong.mass, plain.scatter)
     for group in range(strong.mass.shape[0]):
-        # The group itself is no other group.
+        # Exclude the group itself.
         before, after = plain.mass[:group], plain.mass[group + 1 :]
         others = xp.concat([before, xp.zeros_like(plain.mass[:1]), after])
         gaps = plain.means_minus_group(strong, group)

@@ -1,27 +1,27 @@
-"""What we say: errors in two parts, warnings at the user's line, and counted things."""
+"""Messages: errors with hints, warnings at the user's line, and counted nouns."""
 
 import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 
-# Whose lines a warning does not point to: joblib calls the steps of a Pipeline.
+# Warnings do not point to lines of these packages; joblib calls the steps of a Pipeline.
 OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
 
 
 class GuidedError(Exception):
-    """An error that states the problem, and apart from it the way out in Python.
+    """An error with a problem and, separately, a hint for Python users.
 
-    Another interface, such as the command line, shows the problem with a way out of its own.
+    Another interface, such as the command line, shows the problem with a hint of its own.
 
     Parameters
     ----------
     problem : str
-        What is wrong: the value and the rule, in whole sentences.
+        The wrong value and the rule, in whole sentences.
     hint : str
         What to write instead.
     parameter : str
-        The name of the parameter at fault; "X" for the samples. Empty if it is none alone.
+        The name of the invalid parameter; "X" for the samples. Empty if several are involved.
 
     Examples
     --------
@@ -37,28 +37,28 @@ class GuidedError(Exception):
         self.parameter = parameter
 
     def __reduce__(self) -> tuple[type, tuple[str, str, str]]:
-        # Errors cross processes, and an exception is made again from its arguments.
+        # Errors are passed between processes; unpickling creates an exception from its arguments.
         return type(self), (self.problem, self.hint, self.parameter)
 
 
 class GuidedValueError(GuidedError, ValueError):
-    """A value that cannot be used, and what to pass instead."""
+    """An invalid value, and what to pass instead."""
 
 
 class GuidedTypeError(GuidedError, TypeError):
-    """A value of a type that cannot be used, and what to pass instead."""
+    """A value of an invalid type, and what to pass instead."""
 
 
 class ConstantFeaturesWarning(UserWarning):
-    """Features with one value only; a selector of several says it once for all of them."""
+    """Some features are constant; a combination of selectors warns of them only once."""
 
 
 class RoundedFeaturesWarning(UserWarning):
-    """Features of whole numbers that float64 does not hold."""
+    """Some features contain whole numbers that float64 cannot represent exactly."""
 
 
 class LeftOutPairsWarning(UserWarning):
-    """Pairs that are left out: they contradict others, or name samples that are not there."""
+    """Some pairs are ignored: they contradict others or name absent samples."""
 
 
 def warn_user(
@@ -68,19 +68,20 @@ def warn_user(
     hint: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """Warn at the first line outside linkselect, scikit-learn and joblib that led here.
+    """Warn at the innermost line on the call stack outside linkselect, scikit-learn and joblib.
 
     Parameters
     ----------
     problem : str
-        What is odd, in whole sentences.
+        The problem, in whole sentences.
     category : type of Warning
-        What kind of warning.
+        The category of the warning.
     hint : str
         What to write instead, in Python.
     settings : mapping of str to str, optional
-        What to set for a way out in another interface: a value for parameters, or "VALUE"; for "X"
-        how to scale the samples.
+        The parameters to change, from which another interface makes its own hint. A value is the
+        new setting, or "VALUE" if the user has to choose it; for "X" it is a scaling of the
+        samples.
     """
     level = 1
     frame = sys._getframe(1)
@@ -93,7 +94,7 @@ def warn_user(
 
 
 def many(number: int, noun: str) -> str:
-    """Count things.
+    """Return a number with its noun, in the singular or plural.
 
     Examples
     --------
@@ -107,7 +108,7 @@ def many(number: int, noun: str) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """List names, at most so many.
+    """List the first names, and count the others.
 
     Examples
     --------
@@ -119,7 +120,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 
 def pairs_text(n_must: int, n_cannot: int) -> str:
-    """Count pairs, without a kind that there is none of.
+    """Count must-links and cannot-links, and omit a kind without pairs.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def pairs_text(n_must: int, n_cannot: int) -> str:
 
 
 def shortened(text: str, length: int = 40) -> str:
-    """Shorten a long text in its middle, because names often differ at one of their ends.
+    """Shorten a long text in the middle, because names often differ at their ends.
 
     Examples
     --------
@@ -143,7 +144,7 @@ def shortened(text: str, length: int = 40) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Say which known name was probably meant, or which ones there are.
+    """Suggest the known name that was probably meant, or list the known names.
 
     Examples
     --------
@@ -162,7 +163,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 
 
 def shown(value: object, width: int = 40) -> str:
-    """Quote a value from a file, cut to a width, with control characters made visible."""
+    """Quote a value from a file, shortened and with control characters escaped."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # such as a number of 5,000 digits

@@ -1,9 +1,9 @@
-"""What a notebook shows for a value: pieces of HTML that take their colours from around them."""
+"""HTML for notebooks, which inherits its colours from the notebook."""
 
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
 
-# Text and lines have the colour of the text around them, so that they suit dark themes, too.
+# Text and lines inherit their colour, so that they suit light and dark themes.
 STYLE = """<style>
 .linkselect-view { color: inherit; background: transparent; line-height: 1.45; max-width: 100%;
   overflow-x: auto; margin: .25em 0; }
@@ -21,7 +21,7 @@ STYLE = """<style>
 
 
 def panel(title: str, *parts: str) -> str:
-    """Put pieces of HTML under a title, which is text.
+    """Combine a title, which is escaped, and pieces of HTML.
 
     Examples
     --------
@@ -38,16 +38,16 @@ def table(
     left: Collection[int] = (),
     note: str = "",
 ) -> str:
-    """Write a table of text, whatever characters it has.
+    """Return an HTML table with escaped text.
 
     Parameters
     ----------
     header : sequence of str
         The names of the columns.
     rows : iterable of sequences
-        The cells, which are written as text.
+        The cells, which are converted to text.
     left : collection of int
-        The columns that start at the left, as words do.
+        The columns to align to the left.
     note : str
         A line below the table.
 

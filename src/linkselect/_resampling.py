@@ -1,4 +1,4 @@
-"""Random draws of samples and features that keep what is known about the samples."""
+"""Random draws of samples and features that preserve the supervision."""
 
 from typing import Any
 
@@ -10,22 +10,22 @@ from linkselect._arrays import IntArray
 from linkselect._supervision import Supervision
 from linkselect.pairs._links import must_components
 
-# Progress is reported after this many draws; the number must not depend on the threads.
+# Progress is reported after this many draws; it must not depend on the number of threads.
 DRAWS_PER_STEP = 8
-# Of fewer linked units, each side gets a random number: two that a cannot-link tells apart would
-# otherwise never be on the same side.
+# Units are sets of samples that are dealt together. With fewer linked units than this, a random
+# number of them is drawn; otherwise two units in a cannot-link would never be on the same side.
 FEW_UNITS = 8
 
 
 def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = False) -> Any:
-    """Copy a selector with a `random_state` drawn for it and for every selector inside it.
+    """Copy a selector and draw a `random_state` for it and for every nested selector.
 
     Parameters
     ----------
     selector : selector
-        It stays as it is.
+        The selector to copy; it is not changed.
     rng : RandomState
-        Draws the seeds.
+        The generator of the seeds.
     only_unset : bool, default=False
         Whether to keep each `random_state` that is not None.
     """
@@ -35,7 +35,7 @@ def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = Fals
         for name, value in copy.get_params(deep=True).items()
         if name.split("__")[-1] == "random_state" and (value is None or not only_unset)
     ]
-    # The selector's own seed first, in whatever order its parameters are listed.
+    # Draw the seed of the selector itself first, independently of the order of its parameters.
     unset.sort(key=lambda name: (name.count("__"), name))
     return copy.set_params(**{name: rng.randint(np.iinfo(np.int32).max) for name in unset})
 
@@ -43,11 +43,11 @@ def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = Fals
 def draw_bag(
     known: Supervision, share: float, n_least: int, rng: np.random.RandomState
 ) -> IntArray:
-    """Draw samples for one member, without replacement and without losing the supervision.
+    """Draw samples for one member of an ensemble, without replacement.
 
-    With bare pairs, every sample that a pair names stays. With labels, the share is drawn from
-    each class, but at least two samples, so that each keeps a must-link and its cannot-links.
-    The unlabelled samples are drawn by the share. At least `n_least` samples are drawn in all.
+    With pairs, every sample named by a pair is kept. With labels, the share is drawn from each
+    class, but at least two samples, so that each class has a must-link and cannot-links. The same
+    share of the unlabelled samples is drawn. In total, at least `n_least` samples are drawn.
     """
     chosen = np.zeros(len(known.classes), dtype=bool)
     for code in np.unique(known.classes):
@@ -71,30 +71,30 @@ def deal_units(
     rng: np.random.RandomState,
     groups: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Deal samples out to two sides: a share of them, and the rest.
+    """Split samples randomly into two sides: a share of them, and the others.
 
-    Samples that a chain of must-links or a common group joins stay together. Each class, and the
-    samples in must-links, in cannot-links, in both and in neither, are dealt by the share. A class
-    of two or more has at least two samples on each side, and each side at least `n_least` samples:
-    where that takes it, the sides overlap, with groups by whole groups.
+    Samples that must-links or a common group connect stay together. The split is stratified by
+    class, and by whether samples are in must-links, in cannot-links, in both or in neither. Each
+    side gets at least two samples of every class of two or more, and at least `n_least` samples in
+    total. If necessary, the sides therefore overlap; with `groups`, by whole groups.
 
     Parameters
     ----------
     known : Supervision
-        Labels are read from its classes or groupings, and must-links from those that are listed.
+        The supervision. Labels come from its classes or groupings, must-links from its listed ones.
     share : float
-        The share of the first side.
+        The share of samples on the first side.
     n_least : int
-        The fewest samples of a side.
+        The minimum number of samples on each side.
     rng : RandomState
-        Draws.
+        The generator of the split.
     groups : array of int of shape (n_samples,), optional
         The group of each sample.
 
     Returns
     -------
     some, others : ndarray of int
-        The rows of either side, in order.
+        The rows of each side, in ascending order.
     """
     unit, labels = _units(known, groups), _labels(known)
     kind = 4 * (labels + 1)
@@ -106,7 +106,7 @@ def deal_units(
     is_drawn = np.zeros(len(kind_of_unit), dtype=bool)
     for code in np.unique(kind_of_unit):
         members = rng.permutation(np.flatnonzero(kind_of_unit == code))
-        # Chance decides who gets what is left over: halves of many small classes are halves.
+        # Rounding at random keeps the share correct on average over many small classes.
         n_drawn = int(share * len(members) + rng.random_sample())
         if code % 4 and len(members) < FEW_UNITS:
             n_drawn = rng.binomial(len(members), share)
@@ -122,7 +122,7 @@ def deal_units(
 
 
 def _units(known: Supervision, groups: IntArray | None) -> IntArray:
-    """Number the samples that stay together."""
+    """Return the unit of each sample; samples of one unit stay together."""
     n_samples = len(known.classes)
     links = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
     if groups is not None:
@@ -133,7 +133,7 @@ def _units(known: Supervision, groups: IntArray | None) -> IntArray:
 
 
 def _labels(known: Supervision) -> IntArray:
-    """Return the class that labels, not must-links, give each sample; -1 if none."""
+    """Return the class of each sample by labels, ignoring must-links; -1 if unlabelled."""
     if known.listed_must is None:
         return known.classes
     nothing = np.full(len(known.classes), -1, dtype=np.intp)
@@ -141,7 +141,7 @@ def _labels(known: Supervision) -> IntArray:
 
 
 def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.RandomState) -> None:
-    """Add some of the rows to a side that has too few of them."""
+    """Add random rows to a side with fewer than `least` of them."""
     others = rows[~side[rows]]
     missing = min(least - (len(rows) - len(others)), len(others))
     if missing > 0:
@@ -151,13 +151,13 @@ def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.Ran
 def draw_subspaces(
     n_features: int, size: int, n_subspaces: int, rng: np.random.RandomState
 ) -> list[IntArray]:
-    """Deal the features out in shuffled rounds: their numbers of draws differ by at most one."""
+    """Draw subsets of features such that the numbers of draws per feature differ by at most 1."""
     waiting: NDArray[Any] = np.empty(0, dtype=np.intp)
     subspaces = []
     for _ in range(n_subspaces):
         if len(waiting) < size:
             shuffled = rng.permutation(n_features)
-            # Those left over from the last round come first, and none twice in one subspace.
+            # Features remaining from the last round come first, and none twice in one subset.
             left_over = np.isin(shuffled, waiting)
             waiting = np.concatenate([waiting, shuffled[~left_over], shuffled[left_over]])
         subspaces.append(np.sort(waiting[:size]))

@@ -1,4 +1,4 @@
-"""What a method may know: labels, partial labels or pairs, turned into one frozen value."""
+"""Supervision by labels, partial labels or pairs, as one immutable value."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ from linkselect.pairs._links import first_of_each, inside, must_components
 
 OnConflict = Literal["raise", "warn", "drop"]
 
-# The methods that use weights of pairs: those whose formula sums over pairs.
+# The methods that use the weights of pairs, because their formulas are sums over pairs.
 BY_WEIGHT = (
     "LinkSelector, ConstraintScore, LSDF, LaplacianConstraintScore, SCGS or "
     "SimilarityConstraintScore (supervised)"
@@ -37,25 +37,26 @@ BY_WEIGHT = (
 
 @dataclass(frozen=True)
 class Supervision:
-    """Say which samples belong together and which do not.
+    """Which samples belong to the same class and which do not.
 
     Attributes
     ----------
     classes : ndarray of shape (n_samples,)
-        The class of each sample, from 0, or -1 if nothing is known. With pairs, samples
-        that a chain of must-links joins form a class.
+        The class of each sample, from 0, or -1 for samples without supervision. With pairs,
+        samples connected by must-links form a class.
     listed_must, listed_cannot : ndarray of shape (n_pairs, 2) or None
-        Pairs of rows. None means that they follow from the classes: listing them would take
+        Pairs of rows. None means that the classes imply the pairs: listing them would take
         memory quadratic in the number of labels.
     lone_class : LoneClass or None
-        Labels that may not mean what they say, for an error if they turn out to be too few.
+        The only labelled class, if -1 may be meant as another class. Errors about too few labels
+        mention it.
     groupings : tuple of Grouping
-        With pairs, the labels from which some of the pairs were made; these are not listed.
+        With pairs, the labels that imply further pairs, which are not listed.
     must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
         The weights of listed pairs; None if all are 1.
     contradicted : ndarray of bool of shape (n_samples,) or None
-        The ends of listed cannot-links that must-links contradict, which are left out; None if
-        there are none.
+        The samples in listed cannot-links that contradict must-links and are therefore ignored;
+        None if there are none.
     """
 
     classes: IntArray
@@ -69,17 +70,17 @@ class Supervision:
 
     @cached_property
     def must(self) -> IntArray | None:
-        """All must-links, listed ones first; None if they follow from the classes."""
+        """All must-links, listed ones first; None if the classes imply them."""
         return self._all_links(self.listed_must, alike=True)
 
     @cached_property
     def cannot(self) -> IntArray | None:
-        """All cannot-links, listed ones first; None if they follow from the classes."""
+        """All cannot-links, listed ones first; None if the classes imply them."""
         return self._all_links(self.listed_cannot, alike=False)
 
     @property
     def has_weights(self) -> bool:
-        """Whether some weight is not 1."""
+        """Whether any weight differs from 1."""
         return self.must_weights is not None or self.cannot_weights is not None
 
     @property
@@ -103,18 +104,18 @@ class Supervision:
 
     @property
     def hint(self) -> str:
-        """What to add to an error if this turns out to be too little; empty if nothing."""
+        """A hint for errors about too few labels; often empty."""
         lone = self.lone_class
         return "" if lone is None else f"{lone.problem} {lone.hint}"
 
     @property
     def unlabelled(self) -> BoolArray:
-        """The samples with no label, or with bare pairs those in no pair."""
+        """Whether each sample has no label or, without labels, is in no pair."""
         return self.classes < 0
 
     @property
     def n_groups(self) -> int:
-        """How many classes there are, or with bare pairs how many groups of must-links."""
+        """The number of classes or, without labels, of groups that must-links connect."""
         return len(np.unique(self.classes[~self.unlabelled]))
 
     @property
@@ -135,7 +136,7 @@ class Supervision:
 
 
 def restrict(known: Supervision, rows: IntArray) -> Supervision:
-    """Keep what is known about some rows, renumbered in their order."""
+    """Return the supervision of the given rows, renumbered in their order."""
     place = np.full(len(known.classes), -1, dtype=np.intp)
     place[rows] = np.arange(len(rows))
 
@@ -156,12 +157,12 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
 
 
 def nothing(n_samples: int) -> Supervision:
-    """Know nothing about any sample."""
+    """Return the empty supervision of unlabelled samples."""
     return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
 
 def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
-    """Read labels, of which -1, None and NaN mean unlabelled."""
+    """Return the supervision by labels, where -1, None and NaN mean unlabelled."""
     codes, labels = encode_labels(y)
     check_length(len(codes), n_samples)
     lone = LoneClass.find(y, codes, labels)
@@ -171,7 +172,10 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
 
 
 def check_labels(y: Any) -> Any:
-    """Refuse what cannot be class labels; -1, None and NaN are looked at later."""
+    """Return y as an array, or raise an error if it cannot be class labels.
+
+    -1, None and NaN are handled later.
+    """
     warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
@@ -191,7 +195,7 @@ def check_labels(y: Any) -> Any:
 
 
 def check_all_labelled(name: str, y: NDArray[Any]) -> None:
-    """Refuse labels of which some are missing, for the method of that name."""
+    """Raise an error if labels are missing, for the method of that name."""
     if y.dtype.kind in "fmM":
         n_missing = int(np.count_nonzero(y != y))
     elif y.dtype.kind == "O":
@@ -202,22 +206,24 @@ def check_all_labelled(name: str, y: NDArray[Any]) -> None:
         raise GuidedValueError(
             f"y has {many(n_missing, 'missing label')} (None, NaN or empty text), but {name} needs "
             "a label for every sample.",
-            "Use a method that takes some labels, such as SCGS or LSDF, or pass the labelled "
-            "samples only.",
+            "Use a method for partial labels, such as SCGS or LSDF, or pass only the labelled "
+            "samples.",
             "y",
         )
 
 
 def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -> None:
-    """Refuse labels that are not one for each sample."""
+    """Raise an error unless there is one label per sample."""
     if n_labels == n_samples:
         return
     hint = "Pass one label per row, -1 where it is unknown."
     if n_features is not None:
         hint = "Pass one label per row."
     if n_labels == n_features:
-        hint = "It has as many columns: pass X.T if they are the samples."
-    raise GuidedValueError(f"y has {n_labels} labels, but X has {n_samples} rows.", hint)
+        hint = f"X has {many(n_labels, 'column')}: if these are the samples, pass X.T."
+    raise GuidedValueError(
+        f"y has {many(n_labels, 'label')}, but X has {many(n_samples, 'row')}.", hint
+    )
 
 
 def from_pairs(
@@ -228,33 +234,34 @@ def from_pairs(
     *,
     ids_are_index: bool = False,
 ) -> Supervision:
-    """Find the rows that pairs speak of, and join them into classes by must-links.
+    """Find the rows that pairs name, and join them into classes by must-links.
 
-    `ids_are_index` tells that the ids were not passed, but are the index of a pandas X.
+    `ids_are_index` means that the ids were not passed, but are the index of a pandas X.
     """
-    told, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
-    held = _settle_conflicts(told, on_conflict)
-    rows = np.array([row_of.get(sample, -1) for sample in held._ids], dtype=np.intp)
-    contradicted = None if held is told else np.zeros(n_samples, dtype=bool)
+    present, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
+    kept = _settle_conflicts(present, on_conflict)
+    rows = np.array([row_of.get(sample, -1) for sample in kept._ids], dtype=np.intp)
+    contradicted = None if kept is present else np.zeros(n_samples, dtype=bool)
     if contradicted is not None:
-        contradicted[rows[told._cannot[inside(told._cannot, following.components_of(told))]]] = True
-    groupings = needed([one.at(rows, n_samples) for one in held._groupings])
-    must, cannot = rows[held._must], rows[held._cannot]
+        ignored = present._cannot[inside(present._cannot, following.components_of(present))]
+        contradicted[rows[ignored]] = True
+    groupings = needed([one.at(rows, n_samples) for one in kept._groupings])
+    must, cannot = rows[kept._must], rows[kept._cannot]
     classes = np.full(n_samples, -1, dtype=np.intp)
-    named = rows[following.named_by(held)]
+    named = rows[following.named_by(kept)]
     component = must_components(must, n_samples, groupings)
     classes[named] = np.unique(component[named], return_inverse=True)[1]
-    of_must, of_cannot = (own if (own != 1.0).any() else None for own in held._weights)
+    of_must, of_cannot = (own if (own != 1.0).any() else None for own in kept._weights)
     parts = must, cannot, None, groupings, of_must, of_cannot, contradicted
     return Supervision(classes, *parts)
 
 
 def refuse_weights(pairs: object, name: str) -> None:
-    """Refuse pairs with weights, for what does not use them."""
+    """Raise an error if pairs have weights, for a method or function that does not use them."""
     if isinstance(pairs, Pairs) and any((own != 1.0).any() for own in pairs._weights):
         raise GuidedValueError(
             f"{name} does not use weights of pairs.",
-            f"Leave must_weights and cannot_weights out, or use a method that does: {BY_WEIGHT}.",
+            f"Omit must_weights and cannot_weights, or use a method that uses them: {BY_WEIGHT}.",
             "weights",
         )
 
@@ -268,7 +275,7 @@ def present_pairs(
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
     """Return the pairs with both ends among the samples, and the row of each sample.
 
-    The others are left out. A warning counts them if more than half are, if the ids are the index
+    A warning counts the ignored pairs if these are more than half of all, if the ids are the index
     of a plain `fit`, or if an absent id is present under another type or spelling.
     """
     check_is_pairs(pairs)
@@ -281,21 +288,21 @@ def present_pairs(
         if ids_are_index:
             check_index(pairs, ids)
         row_of = {sample: row for row, sample in enumerate(ids)}
-    held = pairs.restrict(row_of)
-    # An index may be that of a fold only if pairs are routed there; ids may be passed to any fold.
+    present = pairs.restrict(row_of)
+    # Ids may be passed to any fold, but the index may be that of a fold only with routing.
     may_be_fold = not ids_are_index or get_config()["enable_metadata_routing"]
-    _report_lost(pairs, held, row_of, may_be_fold)
-    return held, row_of
+    _report_lost(pairs, present, row_of, may_be_fold)
+    return present, row_of
 
 
 def by_rows(
-    held: Pairs,
+    pairs: Pairs,
     row_of: Mapping[Hashable, int],
     ids: Sequence[Hashable],
     n_samples: int | None = None,
 ) -> Pairs:
-    """Sort pairs, and the ends of each, by their rows; name the rows by ids."""
-    listed = following.with_all_listed(held)
+    """Sort pairs, and the two samples of each, by row; name the rows by ids."""
+    listed = following.with_all_listed(pairs)
     links, marks, weights = [], [], []
     for rows, adaptive, own in zip(
         listed.rows(row_of), listed._adaptive, listed._weights, strict=True
@@ -309,7 +316,7 @@ def by_rows(
 
 
 def check_is_pairs(pairs: object) -> None:
-    """Refuse what is not a `Pairs`, and say how to make one of it."""
+    """Raise an error unless `pairs` is a `Pairs`, with a hint on how to create one."""
     if not isinstance(pairs, Pairs):
         raise GuidedTypeError(
             f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
@@ -319,36 +326,36 @@ def check_is_pairs(pairs: object) -> None:
 
 
 def _how_to_make(pairs: object) -> str:
-    """Say how to make `Pairs` of what was passed in their place."""
+    """Suggest how to create `Pairs` from an object of another type."""
     if hasattr(pairs, "columns"):
-        return "Write Pairs.from_frame(frame), whose columns are a, b and link."
+        return "Write Pairs.from_frame(frame), where the frame has the columns a, b and link."
     if isinstance(pairs, str | PathLike):
-        return f"Write Pairs.from_csv({str(pairs)!r}), or from_json."
+        return f"Write Pairs.from_csv({str(pairs)!r}) or Pairs.from_json({str(pairs)!r})."
     if isinstance(pairs, Mapping):
         return "Write Pairs(**pairs) if its keys are must and cannot."
     return "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
 
 
 def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
-    """Refuse pairs of row numbers if the ids are an index that does not number the rows."""
+    """Raise an error if pairs use row numbers, but the index of X does not."""
     n_samples = len(index)
     if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
         raise GuidedValueError(
-            f"The pairs number the rows of {n_samples} samples, but the index of X does not: "
-            f"it starts with {index[0]!r}.",
-            f"Pass sample_ids=range({n_samples}) if pairs mean row numbers, or make the pairs with "
-            "the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
+            f"The pairs use row numbers of {many(n_samples, 'sample')}, but the index of X does "
+            f"not: it starts with {index[0]!r}.",
+            f"Pass sample_ids=range({n_samples}) to match the pairs by row number, or create them "
+            "with the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
         )
 
 
 class _RowNumbers(Mapping[Hashable, int]):
-    """The rows by their numbers, without listing them: there may be a billion."""
+    """A mapping of row numbers to themselves, without a list: there may be a billion rows."""
 
     def __init__(self, n_samples: int) -> None:
         self.n_samples = n_samples
 
     def __getitem__(self, sample: Hashable) -> int:
-        # As in a dictionary of numbers, 3.0 and True are found.
+        # 3.0 and True are valid keys, as in a dictionary of numbers.
         number = sample if isinstance(sample, int | float | np.integer | np.floating) else -1
         if 0 <= number < self.n_samples and int(number) == number:
             return int(number)
@@ -363,38 +370,38 @@ class _RowNumbers(Mapping[Hashable, int]):
 
 def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     if pairs.n_samples is None and get_config()["enable_metadata_routing"]:
-        # Routed pairs may have come to a fold, whose rows have other numbers than those that were
-        # meant, and nothing here could tell.
+        # Pairs may have been routed to a fold, in which row numbers mean other samples. This
+        # cannot be detected here.
         raise GuidedValueError(
-            "With metadata routing on, the pairs may have come to a fold of a cross-validation, in "
-            "which their row numbers would mean other samples.",
-            "Name samples by id: pass sample_ids=, which is routed along. If X is never split, "
+            "Metadata routing is on: in a fold of a cross-validation, the row numbers of the pairs "
+            "would mean other samples.",
+            "Name samples by id: pass sample_ids=, which is routed as well. If X is never split, "
             f"write Pairs(must, cannot, n_samples={n_samples}).",
         )
     if pairs.n_samples is not None and pairs.n_samples != n_samples:
         raise GuidedValueError(
-            f"The pairs number the rows of {pairs.n_samples} samples, but X has {n_samples} rows, "
-            "so the numbers would mean other samples.",
-            "In cross-validation name samples by id: pass sample_ids=, or a pandas X whose index "
-            "holds the ids.",
+            f"The pairs use row numbers of {many(pairs.n_samples, 'sample')}, but X has "
+            f"{many(n_samples, 'row')}, so the numbers would mean other samples.",
+            "In cross-validation, name samples by id: pass sample_ids=, or a pandas X with the ids "
+            "as its index.",
         )
     row_of = _RowNumbers(n_samples)
     for sample in pairs.ids:
         if sample not in row_of:
             pair = following.pair_that_names(pairs, {sample})
             raise GuidedValueError(
-                f"Pair {pair} names row {sample!r}, but X has {n_samples} rows "
+                f"Pair {pair} names row {sample!r}, but X has {many(n_samples, 'row')} "
                 f"(0..{n_samples - 1}).",
-                "Pass sample_ids= if pairs are given by id.",
+                "Pass sample_ids= if the pairs name samples by id.",
             )
     return row_of
 
 
 def _report_lost(
-    pairs: Pairs, held: Pairs, row_of: Mapping[Hashable, int], may_be_fold: bool
+    pairs: Pairs, kept: Pairs, row_of: Mapping[Hashable, int], may_be_fold: bool
 ) -> None:
     n_given = pairs.n_must + pairs.n_cannot
-    n_lost = n_given - held.n_must - held.n_cannot
+    n_lost = n_given - kept.n_must - kept.n_cannot
     if n_lost == 0:
         return
     gone = {sample: None for sample in pairs.ids if sample not in row_of}
@@ -403,11 +410,11 @@ def _report_lost(
         lost = following.pair_that_names(pairs, gone)
         absent = next(sample for sample in lost if sample in gone)
         raise GuidedValueError(
-            f"None of the {n_given} pairs has both ends among the {len(row_of)} samples: pair "
-            f"{lost!r} names {absent!r} ({type(absent).__name__}), X has samples like "
-            f"{present!r} ({type(present).__name__}).",
-            "In a fold, give more pairs or use larger folds; otherwise check sample_ids (default: "
-            "the index of a pandas X).",
+            f"No pair has both of its samples in X: pair {lost!r} names {absent!r} "
+            f"({type(absent).__name__}), but X has samples such as {present!r} "
+            f"({type(present).__name__}).",
+            "In cross-validation, pass more pairs or use larger folds; otherwise check sample_ids "
+            "(default: the index of a pandas X).",
         )
     other = spelt_otherwise(tuple(gone), row_of)
     others = pairs.restrict([sample for sample in pairs.ids if sample not in other])
@@ -415,22 +422,26 @@ def _report_lost(
     if other:
         here, there = next(iter(other.items()))
         warn_user(
-            f"{n_lost - n_plain} of {n_given} pairs are left out since X spells samples "
-            f"otherwise: {here!r} ({type(here).__name__}) is absent, but {there!r} "
-            f"({type(there).__name__}) is there.",
+            f"{_ignored(n_lost - n_plain, n_given)} because sample ids differ in type or "
+            f"spelling: {here!r} ({type(here).__name__}) in the pairs, but {there!r} "
+            f"({type(there).__name__}) in X.",
             hint="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
     if n_plain > (n_given / 2 if may_be_fold else 0):
         lost = following.pair_that_names(others, gone)
         absent = next(sample for sample in lost if sample in gone)
         warn_user(
-            f"{n_plain} of {n_given} pairs have an end that is not among the {len(row_of)} "
-            f"samples and are left out, such as {absent!r} of the pair {lost!r}.",
+            f"{_ignored(n_plain, n_given)} because X does not contain both samples: pair {lost!r} "
+            f"names {absent!r}, which is absent.",
             LeftOutPairsWarning,
-            hint="In cross-validation give more pairs or use larger folds."
+            hint="In cross-validation, pass more pairs or use larger folds."
             if may_be_fold
-            else "Pass sample_ids=X.index if X holds only some of the samples on purpose.",
+            else "If X contains only some of the samples on purpose, pass sample_ids=X.index.",
         )
+
+
+def _ignored(n_lost: int, n_given: int) -> str:
+    return f"{n_lost} of {many(n_given, 'pair')} {'is' if n_lost == 1 else 'are'} ignored"
 
 
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
@@ -440,6 +451,6 @@ def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:
         error = PairConflictError(describe_conflicts(pairs))
         if on_conflict == "raise":
             raise error
-        left = "It was" if pairs.n_conflicts == 1 else "They were"
-        warn_user(f"{error.problem} {left} left out.", LeftOutPairsWarning, hint=error.hint)
+        these = "It is" if pairs.n_conflicts == 1 else "They are"
+        warn_user(f"{error.problem} {these} ignored.", LeftOutPairsWarning, hint=error.hint)
     return pairs.without_conflicts()

@@ -1,4 +1,4 @@
-"""The mistakes people make: each message states the value, the rule and the way out."""
+"""Common mistakes: each message states the value, the rule and what to do instead."""
 
 import warnings
 
@@ -65,7 +65,7 @@ def test_missing_labels_are_refused(selector, X, y, pairs):
         selector.fit(X)
     with pytest.raises(ValueError, match=r"ConstraintScore\(\).fit\(X, pairs=pairs\)"):
         selector.fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="y has the one class 7"):
+    with pytest.raises(ValueError, match="y has only the class 7"):
         selector.fit(X, np.full(12, 7))
     with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows. Pass one label"):
         selector.fit(X, y[:5])
@@ -192,14 +192,14 @@ def test_mismatched_sample_ids_are_refused(selector, X, pairs):
 
 @every_pair_selector
 def test_a_fold_that_loses_its_pairs(selector, X, pairs):
-    with pytest.warns(UserWarning, match="3 of 4 pairs have an end that is not among the 10"):
+    with pytest.warns(UserWarning, match="3 of 4 pairs are ignored because X does not"):
         ls.ConstraintScore(criterion="difference").fit(
             X[2:], pairs=pairs, sample_ids=np.arange(2, 12)
         )
-    with pytest.raises(ValueError, match="None of the 4 pairs has both ends among the 6"):
+    with pytest.raises(ValueError, match="No pair has both of its samples in X"):
         selector.fit(X[6:], pairs=pairs, sample_ids=np.arange(6, 12))
     numbered = ls.Pairs(pairs.must, pairs.cannot, n_samples=12)
-    with pytest.raises(ValueError, match="number the rows of 12 samples, but X has 8 rows"):
+    with pytest.raises(ValueError, match="use row numbers of 12 samples, but X has 8 rows"):
         selector.fit(X[:8], pairs=numbered)
 
 
@@ -326,13 +326,13 @@ def test_radius_with_neighbours_per_class(X, y):
 
 @pytest.mark.parametrize("discrete", [[3], [-1], [True, False], [0.5], [[0, 1]], ["a"]])
 def test_unknown_discrete_features_are_refused(discrete, X, y):
-    with pytest.raises(ValueError, match="discrete=.*X has 3. Pass True, a mask of 3 booleans"):
+    with pytest.raises(ValueError, match="discrete=.*of X. Pass True, a mask of 3 booleans"):
         ls.ReliefF(discrete=discrete).fit(X, y)
 
 
 @pytest.mark.parametrize("method", [ls.MRMR, ls.FCBF])
 def test_a_discretizer_that_changes_the_number_of_columns(method, X, y):
-    with pytest.raises(ValueError, match=r'made shape \(12, 15\) of \(12, 3\).*encode="ordinal"'):
+    with pytest.raises(ValueError, match=r'shape \(12, 15\) for X of shape .*encode="ordinal"'):
         method(discretize=KBinsDiscretizer(encode="onehot")).fit(X, y)
 
 
@@ -394,12 +394,12 @@ def test_invalid_sample_ids_are_refused(selector, X, pairs):
 
 @every_selector
 def test_values_whose_squares_overflow_are_refused(selector, X, y):
-    # They square nothing, or only what they have scaled.
+    # These methods square nothing, or only scaled values.
     if isinstance(selector, ls.ReliefF | ls.MRMR | ls.FCBF | ls.LinkSelector):
         clone(selector).fit(X * 1e160, y)
         return
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "sigma=1 is too narrow")  # which is true as well
+        warnings.filterwarnings("ignore", "sigma=1 is too small")  # which is also true
         with pytest.raises(ValueError, match="squares overflow.*Scale the features"):
             clone(selector).fit(X * 1e160, y)
 

@@ -1,7 +1,7 @@
-"""The bounds that fast paths rest on: searched for violations, and tried on near ties.
+"""Rounding bounds of the fast paths: searches for violations, and near ties.
 
-`docs/bounds.md` derives the bounds. A share of a bound that a search must find on any machine is at
-least a quarter wherever it can be, so a bound that is four times as small fails here.
+`docs/bounds.md` derives the bounds. Where possible, a search must reach at least a quarter of a
+bound on any machine, so a bound that is four times too small fails here.
 """
 
 import importlib
@@ -53,7 +53,7 @@ def test_no_search_finds_a_violation(name):
 
 
 def test_distances_in_float64_stay_far_below_their_bound():
-    """The bound counts how norms and differences are rounded themselves, too."""
+    """The bound also covers the rounding of norms and differences."""
 
     def share(X):
         return share_of_distance_error(X, np.float64)
@@ -66,7 +66,7 @@ def test_distances_in_float64_stay_far_below_their_bound():
 
 
 def exact_neighbors(X, k):
-    """Return the k nearest of every row, by exact sums; what is equal in float64 goes by number."""
+    """Return the k nearest rows of every row by exact sums; ties in float64 go by row number."""
     rows = [[Fraction(value) for value in row] for row in X.tolist()]
     near = []
     for i, own in enumerate(rows):
@@ -84,10 +84,10 @@ def found_neighbors(X, k, **options):
 
 
 def near_ties(n_features):
-    """Make rows that products put in the wrong order.
+    """Make rows for which products give the wrong order.
 
-    Seen from row 0, row 2 is nearer than row 1. But when products are added up from left to
-    right, each step rounds the one with row 1 up, and the one with row 2 down.
+    Row 2 is nearer to row 0 than row 1. But if products are summed from left to right, each step
+    rounds the sum with row 1 up and the sum with row 2 down.
     """
     tail = np.sqrt(U32) * np.array([1.0, 1 + 2.0**-9, 1 - 2.0**-10])
     rows = np.repeat(tail, n_features).reshape(3, n_features)
@@ -97,7 +97,7 @@ def near_ties(n_features):
 
 @pytest.fixture
 def from_left_to_right(monkeypatch):
-    """Add up products one after the other, which the bounds allow."""
+    """Sum products from left to right, which the bounds allow."""
 
     def in_order(self, queries, pool):
         left, right = self.rows[queries], pool.rows
@@ -113,7 +113,7 @@ def from_left_to_right(monkeypatch):
 def test_a_near_tie_that_products_decide_wrongly(
     n_features, share, from_left_to_right, monkeypatch
 ):
-    """A quarter of the bound is too little for it."""
+    """A quarter of the bound does not suffice."""
     X = near_ties(n_features)
     expected = [2, 0, 0, 5, 3, 3]
     monkeypatch.setattr(
@@ -121,7 +121,7 @@ def test_a_near_tie_that_products_decide_wrongly(
     )
     found = found_neighbors(X, 1).ravel()
     among = found_neighbors(X, 1, queries=np.array([0]), pool=np.array([1, 2]))
-    if share == 1 or n_features == 2:  # two columns hardly round
+    if share == 1 or n_features == 2:  # with two columns, rounding is small
         assert_array_equal(found, expected)
         assert among == 2
     else:
@@ -132,13 +132,13 @@ def test_a_near_tie_that_products_decide_wrongly(
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
 def test_near_ties_with_any_number_of_features(n_features, store):
     X = near_ties(n_features)
-    # More rows, so that large products are tried, too; all of them are far away.
+    # More rows, all far away, so that large products are also tested.
     far = np.zeros((30, n_features))
     far[:, 0] = np.arange(2, 32) * np.where(np.arange(30) % 2, 1, -1)
     everything = np.vstack([X, far])
     for rows in (X, everything):
         found = found_neighbors(store(rows), 1)[: len(X)].ravel()
-        # A single column holds nothing but 1 and -1.
+        # A single column contains only 1 and -1.
         assert_array_equal(found, [2, 0, 0, 5, 3, 3] if n_features > 1 else [1, 0, 0, 4, 3, 3])
 
 
@@ -199,7 +199,7 @@ def exact_among(X, queries, pool, k):
 
 @pytest.mark.parametrize("kind", ODD)
 def test_widths_and_balls_of_odd_data(kind):
-    """The median distance and what lies exactly on the surface of a ball."""
+    """The median distance, and samples exactly on the surface of a ball."""
     X = ODD[kind](np.random.default_rng(1))
     wide = X.astype(np.float64)
     left, right = np.triu_indices(len(X), 1)
@@ -216,7 +216,7 @@ def test_widths_and_balls_of_odd_data(kind):
 
 
 def torch_with(legacy=None, cuda="none", mkldnn="none"):
-    """Return what stands for torch; its old question fails once the new switches are used."""
+    """Return a substitute for torch whose old query fails once the new switches are used."""
     torch = ModuleType("torch")
 
     def precision():
@@ -233,7 +233,7 @@ def torch_with(legacy=None, cuda="none", mkldnn="none"):
 
 
 def test_every_switch_that_lowers_the_precision_of_products_counts(monkeypatch):
-    """Seen with torch 2.11 on a GPU: NVIDIA's variable works although torch says "highest"."""
+    """On a GPU with torch 2.11, NVIDIA's variable works although torch reports "highest"."""
     for name in ("NVIDIA_TF32_OVERRIDE", "CUPY_TF32"):
         monkeypatch.delenv(name, raising=False)
     assert product_rounding(torch_with("highest")) == 0
@@ -259,7 +259,7 @@ def test_every_switch_that_lowers_the_precision_of_products_counts(monkeypatch):
 @pytest.mark.parametrize("share", [1, 0.25])
 @pytest.mark.usefixtures("always_compiled")
 def test_codes_that_round_the_wrong_way(n_more, share, sizes):
-    """Single precision proposes sample 2 instead of 1; a quarter of the bound is too little."""
+    """Single precision proposes sample 2 instead of 1; a quarter of the bound does not suffice."""
     step, half = 2.0**-24, 2.0**-25
     # Sample 0 rounds down, 1 and 2 round up, on both sides of it. The last feature has more
     # digits, and makes sample 1 the nearer one.
@@ -282,10 +282,10 @@ def test_codes_that_round_the_wrong_way(n_more, share, sizes):
 
 
 def tie_beside_a_line():
-    """Find two samples equally far from a third, in different features, whose codes round apart.
+    """Find two samples equally far from a third, in different features, but rounded differently.
 
     A distance is p / q. With 2 features, p / q over the tie of 2^-41 is within 1 / q of a half:
-    rounding to a multiple of that tie parts the two.
+    rounding to a multiple of that tie separates the two.
     """
     for q in range(1001, 40_000, 2):
         p = (q - 1) // 2 * pow(2**41, -1, q) % q
@@ -311,7 +311,7 @@ def test_exact_ties_of_relieff_are_ties():
 
 
 def exact_steps(X, groups, n_steps):
-    """Follow the search in extended precision; also return the smallest lead of a choice."""
+    """Run the search in extended precision; also return the smallest margin of a selection."""
     columns = X.T.astype(np.longdouble)
     target = groups[:, None] == groups
     kernels_of = np.exp(-((columns[:, :, None] - columns[:, None]) ** 2) / 2)
@@ -337,9 +337,9 @@ def lower_bounds(monkeypatch, share):
 
 @pytest.mark.parametrize("way", ["numpy", "numba"])
 def test_near_ties_of_the_similarity_search(way, compile_from, monkeypatch):
-    """All candidates are one column but for noise that single precision cannot see.
+    """All candidates are the same column plus noise below single precision.
 
-    Without the bounds half of the searches go wrong, so the ties are near enough.
+    Without the bounds, half of the searches go wrong, so the ties are close enough.
     """
     if way == "numba":
         pytest.importorskip("numba")
@@ -367,17 +367,17 @@ def test_near_ties_of_the_similarity_search(way, compile_from, monkeypatch):
 
 @pytest.mark.usefixtures("always_compiled")
 def test_kernel_values_that_round_the_wrong_way(monkeypatch):
-    """Two features of two values each, the pair out of thousands whose errors are most unlike."""
+    """Two features with two values each: of thousands, the pair with the most different errors."""
     ends = np.array([[0.0], [0.99]]) + 1e-6 * np.random.default_rng(0).random((2, 4000))
     X = np.vstack([np.tile(ends, (8, 1)), np.full((1, 4000), -0.004), np.full((1, 4000), 1.005)])
     groups = np.zeros(len(X), dtype=np.intp)
     apart = X.T[:, :, None] - X.T[:, None]
     X = X[:, np.argsort(((1 - np.exp(-(apart**2) / 2)) ** 2).sum(axis=(1, 2)))]
     must = all_pairs.AllPairs(X, groups, 1.0, 1).screen.must_parts(np.arange(4000))
-    # A feature that looks worse than a later one, which is worse.
+    # A feature that appears worse than a later one, although the later one is worse.
     better = int(np.argmax(must - np.minimum.accumulate(must[::-1])[::-1]))
     worse = better + int(np.argmin(must[better:]))
-    # A constant feature is chosen first, without a screen.
+    # A constant feature is selected first, without screening.
     pair = np.column_stack([np.zeros(len(X)), X[:, worse], X[:, better]])
     for share in (1, 0.02):
         with monkeypatch.context() as patch:
@@ -389,7 +389,7 @@ def test_kernel_values_that_round_the_wrong_way(monkeypatch):
 
 
 def test_values_of_the_polynomial_reach_to_the_widest_difference():
-    """No float32 in its range is off by more than its 7 units; the fit itself by a quarter."""
+    """The error is at most 7 units for every float32 in range, and a quarter for the fit."""
     x = np.linspace(0, compiled.LARGEST_EXPONENT, 200_001).astype(np.float32)
     fitted = np.polynomial.Chebyshev.interpolate(
         lambda x: np.exp(-x), 5, domain=[0, compiled.LARGEST_EXPONENT]
@@ -402,13 +402,13 @@ def test_values_of_the_polynomial_reach_to_the_widest_difference():
     assert np.abs(rounded / exact - 1).max() <= 7 * U32
 
 
-# -- the bounds in the code are those that docs/bounds.md claims --------------------------------
+# -- the bounds in the code equal those in docs/bounds.md ----------------------------------------
 
 U64 = 2.0**-53
 
 
 def test_the_constants_are_those_that_are_derived():
-    """One that is a little too small would pass every search that did not try hard enough."""
+    """A constant that is slightly too small could pass all searches."""
     for found, derived in [
         (relief.CODE_ROUNDING, 2.0**-23),
         (relief.TIE_PER_FEATURE, 2.0**-42),
@@ -440,7 +440,7 @@ def test_the_constants_are_those_that_are_derived():
 
 @pytest.mark.parametrize("n_features", [1, 1024, 1025, 4096, 5000])
 def test_the_bounds_of_sums_are_those_that_are_derived(n_features):
-    """Of distances, in shares of a squared norm, and of ReliefF's sums of differences."""
+    """Check bounds of distances, relative to a squared norm, and of ReliefF's sums."""
     length = min(n_features, 1024) + -(-n_features // 1024)
     assert neighbors.product_length(n_features) == length
     norms = np.array([0.0, 1.0, 3.0])
@@ -466,7 +466,7 @@ def test_the_bounds_of_the_similarity_score_are_those_that_are_derived(sizes):
     X, groups = rng.random((30, 32)), np.sort(rng.integers(0, 3, 30))
     strict = pytest.importorskip("array_api_strict").asarray(X)
     for room, there in [(2**28, False), (2**28, True), (0, False)]:
-        # If there is no room, all but two terms are left out.
+        # Without room, all but two terms are left out.
         sizes(MAX_BYTES_FOR_TERMS=room)
         if there:
             found = device_similarity.AllPairsOnDevice(device_of(strict), strict, groups, 0.5)
@@ -505,7 +505,7 @@ def test_the_bounds_of_listed_pairs_are_those_that_are_derived(n_cannot):
     assert_allclose(found.magnitude(), magnitude, rtol=1e-12)
     assert_allclose(found.rounding(), tie, rtol=1e-12)
     assert_allclose(found._value_rounding(), 1e-12 * magnitude + 100 * tie, rtol=1e-12)
-    # What was known before the second feature, less what it changes and what sums are off by.
+    # The lower bound before the second feature, minus its change and the rounding of sums.
     found.lower[:] = 0.0
     before, cannot_before = found.criterion(), found.criterion() - found.must_part()
     found.add(1)
@@ -534,7 +534,7 @@ def test_the_bounds_of_ties_are_those_that_are_derived():
     ]:
         assert (found.value, found.error) == (value, error)
         assert (found.lower, found.upper) == (value - error, value + error)
-    mrmr = importlib.import_module("linkselect._search.mrmr")  # the name is that of a function
+    mrmr = importlib.import_module("linkselect._search.mrmr")  # mrmr is also a function
     over = ties.Rounded(np.array([2.0]), np.array([0.5]))
     values, lower, upper = mrmr._quotient(ties.Rounded(np.array([6.0]), np.array([1.0])), over)
     assert values == 3.0

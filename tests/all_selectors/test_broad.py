@@ -24,9 +24,9 @@ N_PROBLEMS = 30  # two of each kind
 
 @cache
 def problems():
-    """Draw always the same, so that a change that has nothing to do with one does not fail.
+    """Draw the same problems in every run, so that unrelated changes cannot fail a test.
 
-    Larger samples take most of the time, so there are few of them here.
+    Problems with many samples take most of the time, so there are few of them here.
     """
     kinds = [kind for kind in KINDS if kind != "many"]
     named = [(seed, kinds[seed % len(kinds)]) for seed in range(N_PROBLEMS)]
@@ -42,7 +42,7 @@ def test_selector_equals_its_definition(case):
         except Exception as error:
             error.add_note(f"The seed and kind of the problem are {name}.")
             raise
-    # A generator that gives a selector what it refuses would prove nothing.
+    # Problems that a selector refuses would prove nothing.
     assert found.count("compared") >= 12
 
 
@@ -65,14 +65,14 @@ FAR_STORED = [
 
 @every_case
 def test_a_labelled_sample_far_from_all_others(case):
-    """Its Gaussian weights are 0, and with them its degree."""
+    """Its Gaussian weights, and therefore its degree, are 0."""
     X = np.array([[60.0, 50], [1, 2], [0, 1], [1, 1], [0, 0], [2, 1]])
     y = np.array([0, 0, 1, 1, -1, -1])
     one_each = np.array([0, -1, 1, -1, -1, -1])
     drawn = draw_problem(np.random.default_rng(0), "plain", "C")
     problem = replace(drawn, X=X, y=np.abs(y), partial=y, one_each=one_each)
     problem = replace(problem, must=[(0, 1), (2, 3)], cannot=[(0, 2), (1, 3)])
-    # Every type dense and sparse, and every storage; all types in each: test_invariances.py.
+    # Each type dense and sparse, and each storage; test_invariances.py has all combinations.
     for dtype, storage in FAR_STORED:
         stored = store(np.random.default_rng(0), X.astype(dtype), storage)
         for sees in dict.fromkeys(case.sees):
@@ -94,8 +94,8 @@ def test_compiled_search_equals_its_definition(case):
     [("i1", -128, (60, 30), 40.0), ("i1", 0, (60, 30), 128.0), ("i2", -(2**15), (300, 130), 8e3)],
 )
 def test_narrow_integers_in_a_large_search(dtype, low, shape, sigma, compile_from):
-    """The range of the first and the last wraps to a small number; that of the second is small."""
-    # The last has several blocks of rows and of features.
+    """The ranges of the first and last case overflow to a small number; the second is small."""
+    # The last case has several blocks of rows and of features.
     compile_from(True)
     rng = np.random.default_rng(0)
     X = rng.integers(low, np.iinfo(dtype).max, shape, dtype=dtype, endpoint=True)

@@ -1,4 +1,4 @@
-"""What must not change a result: places of rows and columns, storage, types, threads, numba."""
+"""Results must not depend on row or column order, storage, types, threads or numba."""
 
 import warnings
 
@@ -24,7 +24,7 @@ INTEGERS = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
 
 
 def fit(selector, X, y, pairs=None, ids=None, **options):
-    """Fit a copy; what takes pairs gets them, and everything else labels."""
+    """Fit a copy, with pairs if the selector uses them and with labels otherwise."""
     takes_pairs = any(selector is other for other in PAIRWISE)
     arguments = {"pairs": pairs, "sample_ids": ids} if takes_pairs and pairs is not None else {}
     with warnings.catch_warnings():
@@ -33,7 +33,7 @@ def fit(selector, X, y, pairs=None, ids=None, **options):
 
 
 def results(fitted):
-    """Return all arrays that a user may look at."""
+    """Return all fitted arrays that users can access."""
     names = ("scores_", "path_", "standard_error_", "coef_")
     return {name: getattr(fitted, name) for name in names if hasattr(fitted, name)}
 
@@ -53,7 +53,7 @@ def assert_close(found, expected, rtol, columns=None):
 
 
 def problem(n=60, d=7, seed=0):
-    """Draw whole numbers that every integer type holds, labels of some samples, and pairs."""
+    """Draw whole numbers in the range of every integer type, labels, and pairs."""
     rng = np.random.default_rng(seed)
     centres = rng.integers(20, 80, (3, d))
     truth = rng.integers(0, 3, n)
@@ -65,18 +65,18 @@ def problem(n=60, d=7, seed=0):
 
 
 def scaled(X):
-    """Bring the numbers to where a sigma of 1 makes sense; exactly, so that ties stay ties."""
+    """Scale the values for a sigma of 1, by a power of 2 so that ties remain exact."""
     return X / 64.0
 
 
 def without_ties(X):
-    """Ties go by place; and numbers of few digits hide in which order they are added up."""
+    """Add noise: ties would go by position, and short numbers would hide the order of sums."""
     return scaled(X) + 1e-3 * np.random.default_rng(1).normal(size=X.shape)
 
 
 # -- rows and columns --------------------------------------------------------------------------
 
-# These draw or split by row numbers, which other places of the rows change.
+# These draw or split by row number, so their results depend on the order of the rows.
 BY_ROW_NUMBER = (ls.EnsembleCLS, ls.StableSelector)
 
 
@@ -91,7 +91,7 @@ def looks_at_row_numbers(selector):
 
 @every_selector
 def test_rows_in_another_order_with_pairs_by_id(selector):
-    """Not the same bits: sums run over the samples in another order."""
+    """Equal only up to rounding: sums run over the samples in another order."""
     if looks_at_row_numbers(selector):
         pytest.skip("draws or splits by row number")
     X, y, pairs, ids = problem()
@@ -105,7 +105,7 @@ def test_rows_in_another_order_with_pairs_by_id(selector):
 
 @every_selector
 def test_columns_in_another_order(selector):
-    """Not the same bits: distances add up the features in another order."""
+    """Equal only up to rounding: distances sum the features in another order."""
     if isinstance(selector, ls.EnsembleCLS):
         pytest.skip("draws subspaces by column number")
     X, y, pairs, ids = problem()
@@ -119,13 +119,13 @@ def test_columns_in_another_order(selector):
 
 
 def counts(selector):
-    """Return whether a selector counts hits, draws or ranks, which tie; ties go by place."""
+    """Return whether scores are counts of hits, draws or ranks, whose ties go by position."""
     counting = (ls.NearestNeighborSFS, ls.StableSelector, ls.ConsensusSelector)
     return isinstance(selector, counting) or selector.get_params().get("discrete", False)
 
 
 def tolerance_of(selector):
-    """Optima are found to the tolerance of their solver, all else to rounding."""
+    """Return the tolerance of the solver for optima, and that of rounding otherwise."""
     if isinstance(selector, ls.SCGS):
         return 1e-3
     if isinstance(selector, ls.SparsityScore):
@@ -154,7 +154,7 @@ def test_every_dense_storage_gives_the_same_bits(selector, tmp_path):
 
 @every_selector
 def test_sparse_equals_dense(selector):
-    """Not the same bits: sums over stored entries take the zeros in at once."""
+    """Equal only up to rounding: sums over stored entries add all zeros at once."""
     X, y, pairs, ids = problem(n=40)
     X = scaled(X)
     expected = fit(selector, X, y, pairs, ids)
@@ -168,9 +168,9 @@ def test_sparse_equals_dense(selector):
 @every_selector
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_every_type_gives_the_bits_of_its_float64(selector, make):
-    """Dense as dense and sparse as sparse: float64 holds every one of these values."""
+    """All these values are exact in float64, dense and sparse."""
     X, y, pairs, ids = problem(n=30)
-    # A Gaussian that fits whole numbers up to 100.
+    # A Gaussian that suits whole numbers up to 100.
     options = {"sigma": 50.0} if selector.get_params().get("sigma") == 1.0 else {}
     expected = fit(selector, make(X), y, pairs, ids, **options)
     # SciPy has no sparse float16.

@@ -1,7 +1,7 @@
-"""What is computed in parts is the same whatever the size of a part.
+"""Results do not depend on the size of the parts in which they are computed.
 
-Blocks, tiles and chunks are larger than what most tests compute, so that there only one of each is
-seen. Here there are many, of one row or a few, and the last of them is shorter.
+In most tests, the data fit into a single block, tile or chunk. Here there are many, with one or a
+few rows each, and the last one is shorter.
 """
 
 import importlib
@@ -21,7 +21,7 @@ from tests.helpers.problems import partly_labelled
 
 
 def stores_for(selector):
-    """Return how the samples may be stored."""
+    """Return the ways in which the samples may be stored."""
     stores = [np.asarray, sparse.csr_array]
     if get_tags(selector).array_api_support:
         stores.append(importlib.import_module("array_api_strict").asarray)
@@ -30,7 +30,7 @@ def stores_for(selector):
 
 def fit_stored(selector, store):
     """Fit a copy to samples whose first feature shows the class; a few values are 0."""
-    # More columns than a block has at least.
+    # More columns than the smallest block has.
     X, y = partly_labelled(3, 20, LEAST_WIDTH + 1)
     X = np.where(np.abs(X) < 0.1, 0.0, X)
     if not isinstance(selector, tuple(map(type, [*PAIRWISE, *PARTLY_LABELLED]))):
@@ -49,6 +49,6 @@ def test_every_selector(selector, shrink):
             found = fit_stored(selector, store)
             scores = to_numpy(expected.scores_)
             assert_allclose(to_numpy(found.scores_), scores, rtol=1e-9, atol=1e-12)
-            # Categories that are all different give equal scores, which rounding puts in order.
+            # If all categories differ, scores are equal, and rounding determines the order.
             if not getattr(selector, "discrete", False):
                 assert_array_equal(to_numpy(found.order_), to_numpy(expected.order_))

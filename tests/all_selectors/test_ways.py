@@ -1,6 +1,6 @@
-"""Which of two ways to the same result is taken: the one that is meant for the size.
+"""The algorithm that suits the size of the data is used.
 
-Results tell nothing about that, but time and memory do.
+Results do not depend on this choice, but time and memory do.
 """
 
 import importlib
@@ -48,7 +48,7 @@ def test_terms_are_no_more_than_a_kernel_needs():
         np.testing.assert_allclose(built, kernel, atol=1e-13)
 
 
-# -- bounds leave hardly more to differences than is asked for ----------------------------------
+# -- bounds leave few distances to be computed from differences ----------------------------------
 
 
 def strict(X):
@@ -57,7 +57,7 @@ def strict(X):
 
 @pytest.fixture
 def compared(monkeypatch):
-    """Count the pairs of samples whose distance is found by differences."""
+    """Count the pairs of samples whose distance is computed from differences."""
     counts = []
 
     def watch(owner, place):
@@ -84,7 +84,7 @@ def test_candidates_are_hardly_more_than_neighbours(n_neighbors):
     here = device_of(strict(X))
     search = device_neighbors._Search(here, strict(X), here.put(np.arange(300)), n_neighbors)
     rows = device_neighbors.products(here, strict(X), here.xp.float32)
-    # One more than the neighbours and the sample itself is enough to be certain.
+    # One candidate beyond the neighbours and the sample itself suffices for certainty.
     for n_more, n_open in [(device_neighbors.MORE_CANDIDATES, 0), (1, 0), (0, 300)]:
         assert search.by_products(rows, np.arange(300), n_more)[2].sum() == n_open
 
@@ -101,7 +101,7 @@ def test_few_distances_are_found_by_differences(store, compared):
         compared.clear()
         graphs.kernel_graph(store(X), 1.0)
         assert not compared
-        # Products do not resolve distances inside of two far clusters; those across do not matter.
+        # Products do not resolve distances within two distant clusters; others do not matter.
         graphs.kernel_graph(store(X + 1e7 * (np.arange(300) % 2)[:, None]), 1.0)
         assert compared == [2 * 150 * 150]
 
@@ -132,7 +132,7 @@ def test_candidates_of_relieff_are_its_neighbours():
 @pytest.mark.parametrize("store", [np.asarray, strict])
 @pytest.mark.parametrize("unit", [2.0**-10, 2.0**10])
 def test_both_ends_of_a_pair_count_in_the_error_of_its_distance(store, unit, compared):
-    """One end alone would be resolved, both are not."""
+    """With the error of one end alone, the distance would be resolved; with both, it is not."""
     X = unit * np.repeat([[-1.0], [1.0]], 8, axis=0)
     X += 1e-9 * unit * np.arange(16)[:, None]
     rows = as_samples(X).products(np.float64, 1)

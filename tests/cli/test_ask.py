@@ -221,9 +221,9 @@ def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
         (("iris.csv", "--drop", "species", "--drop", "id", "--image-shape", "3x3"), "9 pixels"),
         (("iris.csv", "--drop", "species", "--drop", "id", "--text", "x"), "no column 'x'"),
         (("iris.csv", "--drop", "species", "--id-column", "id", "--images", "nowhere"), "nowhere"),
-        (("iris.csv", "--id-column", "id", "--images", "species"), "no picture"),
+        (("iris.csv", "--id-column", "id", "--images", "species"), "picture file"),
         (("iris.csv", "--out", "iris.csv"), "same file"),
-        (("iris.csv", "--out", "pairs.json"), "choose .csv"),
+        (("iris.csv", "--out", "pairs.json"), "Choose .csv"),
         (("--text", "said"), "need a table"),
         (("--image-shape", "8x8"), "need a table"),
         (("--curves", "curves"), "need a table"),
@@ -242,14 +242,14 @@ def test_mistakes_are_explained(ask, iris, arguments, said):
     code, _, error = ask(*arguments)
     assert code in (1, 2)
     assert said in error
-    assert "fault of linkselect" not in error
+    assert "bug in linkselect" not in error
 
 
 def test_pairs_that_somebody_else_wrote_are_not_written_over(ask, iris, tmp_path):
     (tmp_path / "pairs.csv").write_text("a,b,link\np0,p1,must\n")
     code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
     assert code == 1
-    assert "the pairs come from another source" in error
+    assert "already exists, but pairs.linkselect.sqlite does not exist" in error
 
 
 def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):

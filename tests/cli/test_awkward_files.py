@@ -74,7 +74,7 @@ GOOD = {
     "semicolons and decimal commas": (
         text("width;height;kind\n1,5;-2;a\n0,25;4;b\n3;1000;a\n"),
         KIND,
-        "Read commas as decimal signs, as in '0,25'",
+        "Commas are read as decimal separators, as in '0,25'",
     ),
     "tabs in a .txt": (
         text("width\theight\tkind\n1.5\t-2\ta\n.25\t4\tb\n3\t1000\ta\n", "t.txt"),
@@ -287,12 +287,12 @@ BAD = {
     "a comma that may be either": (
         text("x;y\n1;1,000\n2;2,500\n"),
         {},
-        ["line 2", "column 'y'", "--decimal ,"],
+        ["line 2", "column 'y'", '--decimal ","'],
     ),
     "commas and points": (
         text("x;y\n1,5;2.5\n1,7;3.5\n"),
         {},
-        ["line 2", "column 'x'", "'1,5'", "--decimal ,"],
+        ["line 2", "column 'x'", "'1,5'", '--decimal ","'],
     ),
     "a line too long": (
         text("x,y\n1,2\n1,2,3\n"),

@@ -74,7 +74,7 @@ def test_the_default_keeps_its_own_number(known, rank, table):
     number = found["number_of_features"]
     assert (number["rule"], number["curve"]) == ("own optimum", None)
     assert number["reason"] == (
-        "The fewest that together explain 90 % of what all features explain, at most 300."
+        "The fewest features that together explain 90 % of what all explain, at most 300."
     )
     path = found["path"]["values"]
     assert len(path) == number["n_features"] == found["method"]["n_selected"]

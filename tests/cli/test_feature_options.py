@@ -116,7 +116,7 @@ def test_p_values_and_resamples(rank, tmp_path):
     )  # fmt: skip
     assert code == 0, errors
     assert "Selection frequency over 12 resamples" in text
-    assert "Significant: 3 of 8 features at a family-wise error of 5 %" in text
+    assert "Significant: 3 of 8 features at a family-wise error rate of 5 %" in text
     header = next(row for row in text.splitlines() if row.startswith("rank"))
     assert header.split() == ["rank", "feature", "score", "frequency", "adjusted", "p", "q"]
     with out.open() as file:
@@ -136,11 +136,11 @@ def test_p_values_and_resamples(rank, tmp_path):
         (["--exclude", "nope"], "--exclude: there is no feature 'nope'."),
         (["--groups", "wind_*"], "--groups: no feature matches 'wind_*'."),
         (["--groups", "absent.csv"], "--groups absent.csv: No such file"),
-        (["--keep", "gene1", "--exclude", "gene1"], "'gene1' is both kept and excluded"),
-        (["--keep", "gene1,gene2", "--n-features", "1"], "2 features are kept"),
+        (["--keep", "gene1", "--exclude", "gene1"], "'gene1' is in both --keep and --exclude"),
+        (["--keep", "gene1,gene2", "--n-features", "1"], "keep contains 2 features"),
         (
             ["--p-values", "--method", "variance"],
-            "variance is given neither pairs",
+            "variance uses neither",
         ),
         (["--resamples", "-1"], "--resamples"),
     ],

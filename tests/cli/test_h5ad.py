@@ -179,7 +179,7 @@ def test_only_a_copy_of_an_h5ad_file_is_written(folder, monkeypatch, capsys):
     assert rank(monkeypatch, "table.csv", "--out", "result.h5ad") == 2
     assert "a copy of an .h5ad table" in capsys.readouterr().err
     assert run(["compare", "table.csv", "--out", "result.h5ad"]) == 2
-    assert "choose .csv" in capsys.readouterr().err
+    assert "Choose .csv" in capsys.readouterr().err
 
 
 def no_names(file):

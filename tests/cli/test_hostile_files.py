@@ -70,7 +70,7 @@ def test_indices_and_offsets_that_point_outside(tmp_path):
     ended = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert ended.returncode == 0, ended
     assert "Traceback" not in ended.stderr
-    assert "fault of linkselect" not in ended.stderr
+    assert "bug in linkselect" not in ended.stderr
     said = " ".join(ended.stderr.split())
     for file in files:
         kind = {".mat": "MATLAB", ".feather": "Feather"}[file.suffix]
@@ -101,10 +101,10 @@ def test_output_that_nobody_reads_ends_quietly(line):
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (ImportError("libx.so: failed to map segment from shared object"), "memory is limited"),
+        (ImportError("libx.so: failed to map segment from shared object"), "for lack of memory"),
         (ImportError("cannot import name 'a' from 'b'"), "could not be loaded: cannot import"),
         (ImportError("needs jinja2: pip install 'linkselect[report]'"), "pip install"),
-        (ModuleNotFoundError("No module named 'a'"), "a package that is not there"),
+        (ModuleNotFoundError("No module named 'a'"), "a package is not installed"),
     ],
 )
 def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):

@@ -283,7 +283,7 @@ def test_metadata_of_a_table_that_is_read_by_parts(tmp_path, capsys):
     assert "--center-batches needs the table in memory" in capsys.readouterr().err
     # The size is checked although the label is in the other file.
     assert run([*call, "--max-memory", "5KB", "--batch", "plate"]) == 0
-    assert "it is read by parts" in capsys.readouterr().err
+    assert "is read in parts" in capsys.readouterr().err
 
 
 # -- tables whose rows are features --------------------------------------------------------------
@@ -360,7 +360,7 @@ def test_decimal_commas_marks_and_empty_columns_of_a_transposed_table(tmp_path):
     np.testing.assert_array_equal(found.X, [[1.5, 2.5], [np.nan, 1], [2, np.nan]])
     assert found.ids == ("a", "b", "c")
     assert found.notes == (
-        "Read commas as decimal signs, as in '1,5'.",
+        "Commas are read as decimal separators, as in '1,5'.",
         "Left out 1 empty column at the end.",
     )
 

@@ -72,7 +72,7 @@ def test_explain(tmp_path, capsys):
     odd = write(tmp_path / "odd.csv", "a,b,link\np0,p2,must\np2,p4,must\np0,p4,cannot\n")
     assert run(["pairs", "explain", odd]) == 0
     text = capsys.readouterr().out
-    assert "1 cannot-link in conflict with must-links" in text
+    assert "1 cannot-link in conflict with the must-links" in text
     assert "p0 = p2 = p4" in text
     assert run(["pairs", "explain", odd, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -325,7 +325,7 @@ def test_labels_with_batches(make):
     assert set(drawn.must) < set(pairs.must)
     assert (drawn.n_must, drawn.n_cannot) == (2, 0)
     said = make(*by_batch, "--must", "10", code=1)
-    assert "--must 10, but only 3 such pairs exist across" in said
+    assert "--must 10, but only 3 pairs can be drawn across" in said
 
 
 def test_a_kind_that_a_design_does_not_give_is_noted(make):
@@ -338,7 +338,7 @@ def test_a_kind_that_a_design_does_not_give_is_noted(make):
     ("options", "code", "message"),
     [
         ([], 2, "either --label, or --same"),
-        (["--same", "patient", "--label", "disease"], 2, "or one of these two"),
+        (["--same", "patient", "--label", "disease"], 2, "or both"),
         (["--same", "patient", "--must", "3"], 2, "--must needs --label"),
         (["--same", "patient", "--batch", "batch"], 2, "--batch needs --label"),
         (["--label", "disease", "--across", "batch"], 2, "--across needs --same"),

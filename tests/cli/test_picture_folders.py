@@ -73,7 +73,7 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
         (["rank", "a.csv", "--features", "hog"], 2, "needs a folder of pictures, and a.csv"),
         (["rank", "photos", "--transpose"], 2, "Each picture of a folder is already one row"),
         (["rank", "photos", "--by-parts"], 1, "only folders of Parquet files can be read in parts"),
-        (["features", "photos", "--out", "a.png"], 2, "choose .csv, .tsv, .json"),
+        (["features", "photos", "--out", "a.png"], 2, "Choose .csv, .tsv, .json"),
     ],
 )
 def test_mistakes(photos, tmp_path, capsys, arguments, code, said):

@@ -31,10 +31,10 @@ def test_missing_and_infinite_values(iris, rank):
     code, _, errors = rank("--label", "species", "--impute", "none")
     assert (code, "--impute median" in errors, "'sepal length'" in errors) == (1, True, True)
     code, text_out, errors = rank("--label", "species")
-    assert (code, "filled with its median" in text_out) == (0, True)
+    assert (code, "missing values were replaced by the median" in text_out) == (0, True)
     assert errors == (
-        "Note: 2 of 600 values were missing in 1 of 4 columns ('sepal length') and filled with the "
-        "median of their column; --impute none refuses such a table.\n"
+        "Note: 2 of 600 values are missing in 1 of 4 columns ('sepal length'); --impute none "
+        "refuses missing values.\n"
     )
     iris.write_text(text.replace("p1,4.9", "p1,inf"))
     code, _, errors = rank("--label", "species", "--impute", "median")
@@ -45,13 +45,13 @@ def test_a_column_without_values(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,empty\n1,\n2,\n4,\n")
     assert run(["rank", str(path), "--method", "variance", "--impute", "none"]) == 0
-    assert capsys.readouterr().err == "Note: left out 1 column without any value: 'empty'.\n"
+    assert capsys.readouterr().err == "Note: Left out 1 column without any value: 'empty'.\n"
     path.write_text("x,empty,none\n1,,?\n2,,?\n4,,?\n")
     assert run(["rank", str(path), "--method", "variance"]) == 0
-    assert "left out 2 columns without any value: 'empty', 'none'." in capsys.readouterr().err
+    assert "Left out 2 columns without any value: 'empty', 'none'." in capsys.readouterr().err
     path.write_text("empty,class\n,1\n?,1\n,2\n,2\n")
     assert run(["rank", str(path), "--label", "class"]) == 1
-    assert "no feature has a value in any row" in capsys.readouterr().err
+    assert "all values of all features are missing" in capsys.readouterr().err
 
 
 def test_a_column_that_lacks_most_values_is_named(tmp_path, capsys):
@@ -129,4 +129,4 @@ def test_whole_numbers_that_floats_round_are_noted(ending, options, tmp_path, ca
     table = pd.DataFrame({"n": [2**60 + i for i in range(6)], "x": [1.5, 2, 4, 8, 9, 7]})
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
     assert run(["rank", str(path), "--method", "variance", *options]) == 0
-    assert "1 column has whole numbers above 2^53" in capsys.readouterr().err
+    assert "1 column has integers above 2^53" in capsys.readouterr().err

@@ -48,21 +48,22 @@ def test_ranking_as_text(rank):
     assert text.index("petal length") < text.index("petal width")
     # Everything below the table, but for the seconds.
     assert text.split("\n\n")[2].splitlines() == [
-        "Held-out labels: 1-NN accuracy 0.96, give or take 0.05 (chance 0.34, random features "
-        "0.89, all features 0.96).",
+        "Held-out labels: 1-NN accuracy 0.96 ± 0.05 (2 standard errors; chance 0.34, random "
+        "features 0.89, all features 0.96).",
         # Two of four features: there are six choices.
-        "Better than chance (p = 0.025); not shown to be better than as many random features "
-        "(p = 0.17).",
-        "Selection frequency over 50 resamples: mean 1.00, with highly correlated features 1.00.",
+        "Better than chance (p = 0.025); not significantly better than the same number of random "
+        "features (p = 0.17).",
+        "Selection frequency over 50 resamples: mean 1.00 (1.00 counting highly correlated "
+        "features).",
         "Highly correlated: petal length and petal width (r = 0.96).",
     ]
-    assert text.split("\n\n")[3].startswith("2 of 4 features are selected (")
+    assert text.split("\n\n")[3].startswith("Selected 2 of 4 features in ")
 
 
 def test_a_table_of_one_row(iris, rank):
     iris.write_text("\n".join(iris.read_text().splitlines()[:2]) + "\n")
     code, _, errors = rank("--drop", "species")
-    assert (code, "has one row, but features are ranked by two or more" in errors) == (1, True)
+    assert (code, "has one row, but a ranking needs at least two" in errors) == (1, True)
 
 
 def test_json_is_what_the_library_finds(rank):
@@ -100,9 +101,9 @@ def test_what_speaks_against_a_ranking_is_the_first_line(noise, capsys, tmp_path
     assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
     text, errors = capsys.readouterr()
     assert errors.startswith("Note: 1 copy of a selected feature is left out: 'x")
-    warning = "The selected features are not shown to agree with the pairs better than chance: AUC "
+    warning = "On held-out pairs, the selected features did not perform significantly better than "
     assert text.startswith(f"Warning: {warning}")
-    assert "Not shown to be better than chance (p = " in text
+    assert "Not significantly better than chance (p = " in text
     assert "x2 and x7 (r = 1.00)" in text or "x7 and x2 (r = 1.00)" in text
     page = (tmp_path / "r.html").read_text()
     assert page.index(warning) < page.index("<h1")
@@ -116,7 +117,7 @@ def test_validation_in_json(noise, capsys):
     assert validation["selected"] == found["ranking"]["feature"][:3]
     assert len(validation["selected_again"]) == len(validation["twins"]) == 3
     assert abs(validation["estimate"]["chance"] - 0.5) < 0.1
-    assert found["alarms"][0].startswith("The selected features are not shown to agree")
+    assert found["alarms"][0].startswith("On held-out pairs, the selected features did not")
     assert run([*noise, "--n-features", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["validation"] == validation
     assert run([*noise, "--n-features", "3", "--json", "--seed", "1"]) == 0
@@ -137,7 +138,7 @@ def test_too_few_pairs_to_hold_any_out(rank, tmp_path):
     pairs = tmp_path / "p.csv"
     pairs.write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
     code, text, errors = rank("--drop", "species", "--pairs", pairs)
-    assert (code, errors) == (0, "")
+    assert (code, errors) == (0, "Note: Only 2.0% of the samples have a label or a pair.\n")
     assert "Cannot validate: at least 5 independent must-links" in text
 
 
@@ -227,7 +228,7 @@ def test_report(rank, tmp_path):
         (["--label", "species", "--out", "r.xlsx"], 2, ".parquet"),
         (["--label", "species", "--out", "nowhere/r.csv"], 1, "no folder"),
         (["--label", "species", "--max-memory", "lots"], 2, "500MB"),
-        (["--label", "species", "--max-memory", "1KB"], 1, "too large"),
+        (["--label", "species", "--max-memory", "1KB"], 1, "memory limit"),
         (["--label", "species", "--scale", "maxmin"], 2, "minmax"),
         (["--labl", "species"], 2, "--label"),
     ],
@@ -245,7 +246,7 @@ def test_warnings_are_one_line(tmp_path, capsys):
     assert run(["rank", str(path), "--method", "variance"]) == 0
     # What to write in Python is no help here.
     errors = capsys.readouterr().err
-    assert errors == "Note: 1 of 2 features are constant; they are ranked by the formula.\n"
+    assert errors == "Note: 1 of 2 features is constant and carries no information.\n"
     assert run(["rank", str(path), "--method", "variance", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
@@ -262,7 +263,7 @@ def test_warnings_say_what_to_type(rank, tmp_path):
     code, _, errors = rank(*options, *narrow, path=table)
     assert code == 0
     assert "Try --scale minmax or --set sigma=auto." in errors
-    assert "1 of 2 features are constant" in errors
+    assert "1 of 2 features is constant" in errors
     assert "sklearn" not in errors
     assert "MinMaxScaler" not in errors
 
@@ -336,7 +337,7 @@ def test_infinite_scores_and_notes_are_in_json(tmp_path, capsys):
     found = json.loads(text)
     assert errors == ""
     assert found["ranking"]["score"] == ["inf", None]
-    assert any("constant" in warning for warning in found["warnings"])
+    assert found["notes"] == ["1 of 2 features is constant and carries no information."]
     assert json.loads(out.read_text())["ranking"] == found["ranking"]
     assert run(["rank", str(path), "--method", "variance", "--json"]) == 0
     text, errors = capsys.readouterr()

@@ -136,7 +136,7 @@ def call(run):
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
         ended = run(paper, *arguments)
-        return ended.returncode, ended.stderr
+        return ended.returncode, " ".join(ended.stderr.split())
 
     return typed
 

@@ -38,12 +38,12 @@ def test_informative_genes_come_first_in_other_tables(one_sided, seed, tmp_path,
 
 def test_what_was_left_out_and_filled_is_said(ranked):
     left, labels, empty, filled = ranked["notes"][:4]
-    assert left.startswith("left out 6 columns that hold no numbers: 'patient', 'comment' (a diff")
-    assert "'sex', 'hospital' (text); 'admitted' (dates); 'smoker' (yes and no). --encode" in left
+    assert left.startswith("Left out 6 non-numeric columns: 'patient', 'comment' (different text")
+    assert "'sex', 'hospital' (text); 'admitted' (dates); 'smoker' (yes/no). --encode" in left
     assert labels.startswith("100 of 200 labels are missing (")
-    assert empty == "left out 1 column without any value: 'empty'."
-    assert " of 600,400 values were missing in " in filled
-    assert "filled with the median of their column" in filled
+    assert empty == "Left out 1 column without any value: 'empty'."
+    assert " of 600,400 values are missing in " in filled
+    assert ranked["data"]["preparation"].endswith("missing values were replaced by the median.")
 
 
 def test_how_sure_it_is_and_how_many(ranked):
@@ -69,7 +69,7 @@ def test_with_what_can_be_encoded(stranger, capsys):
     assert found["data"]["n_features"] == 3000 + 1 + 3 + 2
     assert {"sex=male", "hospital=Arras", "admitted", "smoker"} <= set(found["ranking"]["feature"])
     assert "'admitted' as days since 1970" in errors
-    assert "left out 1 column that holds no numbers: 'comment'" in errors
+    assert "Left out 1 non-numeric column: 'comment'" in errors
 
 
 def test_no_filling(stranger, capsys):
@@ -82,5 +82,5 @@ def test_a_comparison(tmp_path, capsys):
     call = ["compare", str(path), "--label", "class", "--methods", "fisher,lsdf", "--splits", "3"]
     assert run([*call, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert any(note.startswith("fisher needs a label in every row") for note in found["notes"])
+    assert any(note.startswith("fisher uses only the ") for note in found["notes"])
     assert min(found["mean_accuracy"].values()) > 0.6

@@ -111,9 +111,7 @@ def test_no_group_is_split_when_a_ranking_is_validated(study, fits):
     assert (all(seen), len(seen) > 10) == (True, True)
     assert split["validation"]["estimate"]["value"] > 0.9
     assert whole["validation"]["estimate"]["value"] < 0.8
-    note = (
-        "rows of the same 'patient' stay together wherever rows are held out or drawn (16 groups)."
-    )
+    note = "Rows with the same 'patient' stay together in every split and resample (16 groups)."
     assert note in whole["notes"]
     assert note not in split["notes"]
 
@@ -157,7 +155,7 @@ def test_p_values_exchange_patients_inside_batches(study):
     assert set(found["ranking"]["feature"][:3]) == {"g0", "g1", "g2"}
     assert max(found["ranking"]["p_value"][:3]) <= 0.02
     assert (
-        "'batch' has 2 batches: a test against chance exchanges rows only within a batch."
+        "'batch' has 2 batches: tests against chance permute rows only within a batch."
         in found["notes"]
     )
     keeps_to_schema(found, "rank")
@@ -165,22 +163,23 @@ def test_p_values_exchange_patients_inside_batches(study):
 
 def test_batches_without_a_use_are_said(study):
     found = study(*LABELS, "--batch", "batch", "--no-validate")
-    nothing = "nothing is tested against chance here, and --center-batches was not asked for."
+    nothing = "pass --center-batches to use them."
     assert f"'batch' has 2 batches: {nothing}" in found["notes"]
     options = (*LABELS, "--batch", "batch", "--center-batches", "--no-validate")
-    assert "'batch' has 2 batches: their means are subtracted." in study(*options)["notes"]
+    centred = "'batch' has 2 batches: the mean of each batch is subtracted."
+    assert centred in study(*options)["notes"]
 
 
 def test_one_batch_is_no_batch(study, tmp_path):
     about = (tmp_path / "about.csv").read_text()
     (tmp_path / "about.csv").write_text(about.replace("b1", "b0"))
     found = study(*LABELS, "--batch", "batch", "--no-validate")
-    assert "all rows have the same 'batch', so --batch changes nothing." in found["notes"]
+    assert "All rows have the same 'batch', so --batch has no effect." in found["notes"]
 
 
 def test_classes_as_groups_are_refused(study):
     errors = study(*LABELS, "--group", "disease", code=2)
-    assert "--group disease is the column of labels" in errors
+    assert "--group disease is the label column" in errors
 
 
 # -- centring ----------------------------------------------------------------------------------
@@ -196,10 +195,11 @@ def test_centring_by_hand(tmp_path):
     assert (seen.low.tolist(), seen.high.tolist()) == ([-2, -3], [2, 3])
     assert prepare.applied(data)[1, 1] == 0  # the median of what is centred
     assert prepare.describe(False) == (
-        "Each feature was centred within each batch; missing values were filled with its median."
+        "Each feature was centred within each batch but not scaled; missing values were replaced "
+        "by the median."
     )
     assert table.notes[-1] == (
-        "2 rows without a batch ('b'); they count as one batch of their own."
+        "2 rows without a batch ('b'): treated as one separate batch."
     )
     assert table.X[0, 0] == 1  # the table stays as it was
 
@@ -210,7 +210,7 @@ def test_centred_values_are_ranked(study, tmp_path):
     found = study(*options, "--no-validate", "--scale", "none", "--report", "r.html")
     expected = FisherScore().fit(center_batches(X, batch), ill)
     np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
-    sentence = "Each feature was centred within each batch."
+    sentence = "Each feature was centred within each batch but not scaled."
     assert found["data"]["preparation"] == sentence
     assert sentence in (tmp_path / "r.html").read_text()
 
@@ -233,7 +233,7 @@ def test_a_batch_of_one_row_is_told(tmp_path):
     (tmp_path / "t.csv").write_text("x,b\n1,u\n2,u\n3,w\n")
     table = read_table(tmp_path / "t.csv", Reading(batch="b"))
     data, _, notes, _ = settle_values(table, Preparation(center_batches=True))
-    assert notes[0].startswith("1 sample alone in a batch: centred, all features are 0 there.")
+    assert notes[0].startswith("1 batch has only one sample, whose features all become 0.")
     assert data.X[2, 0] == 0
 
 
@@ -245,8 +245,8 @@ def test_a_sparse_table_becomes_dense_if_it_fits():
     how = Preparation("none", center_batches=True)
     data, _, notes, _ = settle_values(table, how)
     np.testing.assert_array_equal(data.X, center_batches(X, batches))
-    assert notes == ["the table is sparse; centred within batches it is dense."]
-    with pytest.raises(InputError, match="t.svm is sparse, and --center-batches makes it dense"):
+    assert notes == ["Centring within batches turned the sparse table into a dense one."]
+    with pytest.raises(InputError, match="sparse, but --center-batches needs a dense array"):
         settle_values(table, how, max_memory="50KB")
 
 
@@ -263,7 +263,7 @@ def design(batches, labels=None, pairs=None):
 
 
 def test_batches_that_coincide_with_classes_or_pairs_are_told():
-    assert "Every batch holds one class only" in design(list("uuvv") * 2, list("aabb") * 2)[0]
+    assert "Every batch contains only one class" in design(list("uuvv") * 2, list("aabb") * 2)[0]
     assert design(list("uvuv") * 2, list("aabb") * 2) == []
     # Five must-links inside batches, five cannot-links between them.
     batches = ["u"] * 10 + ["v"] * 10
@@ -311,4 +311,4 @@ def test_a_sparse_table_has_no_ids_to_join_by(tmp_path, capsys):
     (tmp_path / "m.csv").write_text("sample,k\n1,a\n")
     call = ["rank", str(tmp_path / "t.svm"), "--metadata", str(tmp_path / "m.csv")]
     assert run([*call, "--id-column", "sample", "--group", "k"]) == 1
-    assert "t.svm has no ids of samples, so that m.csv cannot be joined." in capsys.readouterr().err
+    assert "t.svm has no sample ids, so m.csv cannot be joined to it." in capsys.readouterr().err

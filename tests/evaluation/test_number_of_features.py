@@ -125,7 +125,8 @@ def test_an_own_optimum_wins_if_it_is_sane():
     found = choose_number(fcbf, X, y)
     assert found.rule == "held-out accuracy"
     assert found.reason.endswith(
-        "own optimum, 1 of 40 features, is not used: it is outside the range from 2 to 39."
+        "own optimum, 1 of 40 features, is not used: it must select at least 2 features, at most "
+        "500 and not all."
     )
 
 

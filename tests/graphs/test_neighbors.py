@@ -143,7 +143,7 @@ def test_neighbours_among_others_only():
 def test_a_sample_is_no_neighbour_of_its_own(n_neighbors):
     X = np.arange(4.0)[:, None]
     assert len(graphs.nearest_edges(X, 3).left) == 6
-    with pytest.raises(ValueError, match=r"only 3 others\. Choose n_neighbors from 1 to 3"):
+    with pytest.raises(ValueError, match=r"3 possible neighbours\. Choose n_neighbors from 1 to 3"):
         graphs.nearest_edges(X, n_neighbors)
 
 
@@ -203,8 +203,8 @@ def test_neighbours_are_fewer_than_samples():
         with pytest.raises(GuidedValueError) as caught:
             check_n_neighbors(n_neighbors, 5)
         assert str(caught.value) == (
-            f"n_neighbors={n_neighbors}, but X has 5 samples, so a sample has only 4 others. "
-            "Choose n_neighbors from 1 to 4."
+            f"n_neighbors={n_neighbors}, but X has 5 samples, so each sample has 4 possible "
+            "neighbours. Choose n_neighbors from 1 to 4."
         )
         assert caught.value.parameter == "n_neighbors"
 

@@ -1,4 +1,4 @@
-"""AnnData objects of made cells: three types, a few genes that tell them, batches and donors."""
+"""AnnData objects with generated cells: types, a few informative genes, batches and donors."""
 
 import warnings
 from contextlib import contextmanager
@@ -10,13 +10,13 @@ import pandas as pd
 N_CELLS, N_GENES = 60, 12
 TYPES = np.repeat(["B", "T", "NK"], N_CELLS // 3)
 
-# anndata before 0.12.7 uses an option that pandas 3 has given up, and does not write its text.
+# anndata before 0.12.7 uses an option that pandas 3 has removed, and cannot write its strings.
 OF_ANNDATA = "ignore:The 'mode.chained_assignment' option"
 
 
 @contextmanager
 def text_as_objects():
-    """Let pandas hold text as every version of anndata can write it."""
+    """Make pandas store text as objects, which every version of anndata can write."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         before = pd.options.future.infer_string
@@ -39,7 +39,7 @@ def counts(seed=0):
 
 
 def annotated(values=None):
-    """Return an object with types (some unknown), batches and donors in `obs`."""
+    """Return an AnnData object with types (some unknown), batches and donors in `obs`."""
     values = counts() if values is None else values
     cells = pd.Index([f"c{place}" for place in range(len(TYPES))], dtype=object)
     genes = pd.Index([f"g{place}" for place in range(N_GENES)], dtype=object)
@@ -58,7 +58,7 @@ def annotated(values=None):
 
 @contextmanager
 def as_scanpy_needs():
-    """Let scanpy and anndata warn of what they use themselves, and write text."""
+    """Allow warnings that scanpy and anndata cause, and make text writable."""
     with text_as_objects(), warnings.catch_warnings():
         for module in (
             "anndata",

@@ -1,8 +1,8 @@
-"""Searches for inputs whose rounding errors come close to the bounds that fast paths rest on.
+"""Searches for inputs whose rounding errors approach the error bounds of the fast paths.
 
-Every attack returns the largest share of a bound that it found; above 1 the bound is wrong. It
-starts from inputs that are bad by construction and changes them as long as the error grows.
-`docs/bounds.md` derives the bounds, `benchmarks/bounds.py` writes its table.
+Each search returns the largest ratio of error to bound that it found; above 1, the bound is wrong.
+It starts from inputs that are bad by construction and keeps changes that increase the error.
+`docs/bounds.md` derives the bounds, and `benchmarks/bounds.py` writes its table.
 """
 
 from collections.abc import Callable
@@ -30,14 +30,14 @@ class Attack(NamedTuple):
     bound: str
     way: str
     search: Callable[[np.random.Generator, int], float]
-    """Takes a source of random numbers and the number of changes to try."""
+    """The search. It takes a random generator and the number of changes to try."""
     expected: float = 0.0
-    """The search finds at least this share of the bound, whatever the machine."""
+    """On any machine, the search finds at least this fraction of the bound."""
     needs_numba: bool = False
 
 
 def climb(share, start, change, rng, rounds):
-    """Change an input again and again, and keep what brings the error closer to its bound."""
+    """Change an input repeatedly, and keep changes that increase the error."""
     best, most = start, share(start)
     for _ in range(rounds):
         changed = change(best, rng)
@@ -67,11 +67,11 @@ def nudge(values, rng):
 
 
 def drifting(n_features, unit, n_rows=16):
-    """Make rows whose products round in one direction in every step of a sum.
+    """Return rows whose products round in the same direction in every step of a sum.
 
-    The first term is 1; the others are just above or just below half a unit in its last place, so
-    that a sum from left to right is off by the whole half each time. Every row comes with its
-    opposite: the mean is 0, and centring changes nothing.
+    The first term is 1. The others are just above or below half a unit in its last place, so that
+    each step of a sum from left to right errs by half a unit. Every row is paired with its
+    negative: the mean is 0, and centring changes nothing.
     """
     tail = np.sqrt(unit) * np.array([1.0, 1 + 2.0**-10, 1 - 2.0**-10])
     rows = np.repeat(tail, n_features).reshape(3, n_features)
@@ -81,7 +81,7 @@ def drifting(n_features, unit, n_rows=16):
 
 
 def opposite_drifting(n_features):
-    """Make two kinds of rows of opposite sign, for which products and differences err apart."""
+    """Return rows of opposite sign whose products and differences err in opposite directions."""
     # Sums start at 1 and 4. In units of their half steps, terms of the product are a little above
     # 1, which rounds up, and squared differences in every eighth place below 3, which rounds down.
     left, right = (3**0.5 + 2**0.5) * (1 + 2.0**-20), (3**0.5 - 2**0.5) * (1 + 2.0**-20)
@@ -94,7 +94,7 @@ def opposite_drifting(n_features):
 
 
 def awkward(n_features, rng):
-    """Draw rows of a kind on which sums and subtractions lose digits."""
+    """Draw rows for which sums and subtractions lose digits."""
     shape = 24, n_features
     plain = rng.normal(size=shape)
     place = np.arange(n_features)
@@ -114,7 +114,7 @@ def awkward(n_features, rng):
 
 
 def share_of_distance_error(X, dtype=np.float32, store=np.asarray):
-    """Compare distances by products with those by differences; 0.0 would be no error."""
+    """Return the error of distances by products, divided by its bound."""
     stored = store(X)
     rows = as_samples(stored).products(dtype, 1)
     found = rows.distances(np.arange(len(X)), rows) + rows.norms[:, None]
@@ -137,7 +137,7 @@ def float64_distances(rng, rounds, store=np.asarray, sizes=(1, 2, 7, 17, 100, 38
         return share_of_distance_error(X, np.float64, store)
 
     most = max(share(X) for n in sizes for X in awkward(n, rng))
-    # Few rows do for sparse products; others add up in order only if a product is large.
+    # A few rows suffice for sparse products; dense ones are summed in order only if they are large.
     for start in (drifting(7, U64), opposite_drifting(128), drifting(sizes[-2], U64)):
         kept = start if store is np.asarray else start[[0, 1, 2, -3, -2, -1]]
         most = max(most, climb(share, kept, nudge, rng, rounds))
@@ -149,12 +149,12 @@ def sparse_distances(rng, rounds):
 
 
 def in_order(terms):
-    """Add up one term after the other, in their own precision."""
+    """Sum the terms one after another, in their own precision."""
     return float(np.add.accumulate(terms)[-1])
 
 
 def float32_products_in_order(rng, rounds):
-    """The bound holds for any order of summation; from left to right is the worst one."""
+    """Search the worst order of summation, from left to right; the bound holds for any order."""
     n_features = PRODUCT_WIDTH
 
     def share(rows):
@@ -168,7 +168,10 @@ def float32_products_in_order(rng, rounds):
 
 
 def float64_products_in_order(rng, rounds):
-    """Nothing in common but the first value: a difference has twice the values of a row."""
+    """Do the same in float64, for rows that share only their first value.
+
+    A difference then has twice as many nonzero values as a row.
+    """
     length = 128
 
     def share(values):
@@ -192,10 +195,10 @@ def float64_products_in_order(rng, rounds):
 
 
 def worst_codes(n_features, rng):
-    """Make two samples whose codes and differences all round in one direction."""
+    """Return two samples whose codes and differences all round in the same direction."""
     above = 0.75 + 2.0**-24 * rng.integers(0, 2**20, n_features)
     below = 0.25 + 2.0**-25 * (2 * rng.integers(0, 2**20, n_features) + 1)
-    # Their difference lies in the middle of two float32 numbers, and goes to the even one.
+    # Their difference is halfway between two float32 numbers, and is rounded to the even one.
     middle = np.rint((above - below) * 2.0**25) % 4
     shift = np.where(middle == 1, 0.0, 2.0**-24)
     ends = np.array([above + shift + 2.0**-25.01, below - 2.0**-26.01])
@@ -203,7 +206,7 @@ def worst_codes(n_features, rng):
 
 
 def drifting_codes(n_features):
-    """Make samples whose difference is 1 in the first feature and half of its last unit beyond."""
+    """Return samples that differ by 1 in the first feature, and by half its last unit elsewhere."""
     codes = np.full((3, n_features), 0.0)
     codes[1], codes[2] = U32 * (1 + 2.0**-9), U32 * (1 - 2.0**-9)
     codes[1:, 0] = 1.0
@@ -233,7 +236,7 @@ def manhattan(rng, rounds):
             rng.random((4, n_features)),
         ]
         kinds += [rng.integers(0, 9, (4, n_features)) / 8.0, rng.random((4, n_features)) * 1e-40]
-        # Small differences of codes that round apart: next to nothing but their own rounding.
+        # Small differences of codes that round in opposite directions: mostly rounding error.
         halves = 2.0**-25 * np.repeat([[0.999], [1.001]], n_features, axis=1)
         kinds.append(0.75 + halves)
         most = max(most, *map(share_of_manhattan_error, kinds))
@@ -246,7 +249,7 @@ def manhattan(rng, rounds):
 
 
 def manhattan_in_order(rng, rounds):
-    """Add up float32 differences from left to right, the worst order."""
+    """Sum float32 differences from left to right, the worst order."""
 
     def share(terms):
         terms = np.abs(terms).astype(np.float32)[0]
@@ -262,7 +265,7 @@ def manhattan_in_order(rng, rounds):
 
 
 def kernel_values(rng, rounds):
-    """Search differences, offsets and kernels of the other features, many at a time."""
+    """Search differences, offsets and kernels of the other features, many at once."""
     sums = compiled.pair_sums()
     size = 20_000
 
@@ -272,13 +275,13 @@ def kernel_values(rng, rounds):
         single = (scaled / np.sqrt(2)).astype(np.float32)
         found = np.empty(len(first))
         for part in np.array_split(np.arange(len(first)), len(first) // 500):
-            # One weight for all: the features of a call share the kernel of the others.
+            # One weight for all, because the features of a call share the kernel of the others.
             found[part] = sums.cannot_parts(
                 single[part], np.full((2, 2), weight[part[0]], np.float32), np.array([1, 2])
             )
             weight[part] = weight[part[0]]
         exact = (weight * np.exp(-((scaled[:, 0] - scaled[:, 1]) ** 2) / 2)) ** 2
-        # The loop squares, which doubles the error, and rounds once more.
+        # The loop squares, which doubles the error and adds one rounding.
         return np.abs(found / exact - 1) / (2 * compiled.KERNEL_ROUNDING + U32)
 
     low, most = -compiled.WIDEST, 0.0
@@ -298,7 +301,7 @@ def kernel_values(rng, rounds):
 
 
 def must_sums(rng, rounds):
-    """Sum `(1 - w)^2` for a feature that is constant, so that nothing but the sum is rounded."""
+    """Sum `(1 - w)^2` for a constant feature, so that only the sum is rounded."""
     sums = compiled.pair_sums()
     n_samples = compiled.MUST_LINKS_PER_SUM + 1
     samples, ends = np.zeros((n_samples, 1), np.float32), np.zeros(n_samples, np.intp)
@@ -329,7 +332,7 @@ def cannot_sums_in_order(rng, rounds):
 
 
 def screened(columns, groups, similarity):
-    """Return a screen after some features were chosen."""
+    """Return a screen after some features have been selected."""
     scaled = columns - (columns.max(axis=1) / 2 + columns.min(axis=1) / 2)[:, None]
     screen = Screen(
         scaled, groups, compiled.pair_sums(), lambda work, parts: list(map(work, parts))
@@ -339,7 +342,7 @@ def screened(columns, groups, similarity):
 
 
 def shares_of_screen_errors(columns, groups, similarity):
-    """Compare both parts of the criterion with their exact values."""
+    """Return the errors of both parts of the criterion, divided by their bounds."""
     screen = screened(columns, groups, similarity)
     everything = np.arange(len(columns))
     must, cannot = screen.must_parts(everything), screen.cannot_parts(everything)
@@ -354,7 +357,7 @@ def shares_of_screen_errors(columns, groups, similarity):
 
 
 def screens(rng, rounds):
-    """Search columns of two values, so that all pairs share one error."""
+    """Search columns with two distinct values, for which all pairs have the same error."""
     n_samples = 64
     pairs = np.repeat(np.arange(n_samples // 2), 2)
     halves = np.repeat([0, 1], n_samples // 2)
@@ -378,7 +381,7 @@ def screens(rng, rounds):
 
 
 def coarse_forms(rng, rounds):
-    """Search vectors and matrices whose forms in float32 are far from those in float64."""
+    """Search vectors and matrices whose forms differ most between float32 and float64."""
     n_samples = all_pairs.VALUES_PER_COARSE_SUM + all_pairs.ROWS_PER_BLOCK
     criterion = all_pairs.AllPairs(
         rng.random((n_samples, 2)), np.sort(rng.integers(0, 2, n_samples)), 1.0, 1
@@ -388,7 +391,7 @@ def coarse_forms(rng, rounds):
         return [matrix[b.rows, b.rows.start :] for b in criterion.blocks]
 
     def share(values):
-        # Many at once: a product of a single vector adds up in another order.
+        # Many at once, because the product with a single vector is summed in another order.
         vectors, matrix = np.tile(values[:1], (16, 1)), np.tile(values[1:], (n_samples, 1))
         single = all_pairs._coarse(blocks(matrix))
         found = criterion._forms(vectors.astype(np.float32), single)[0]
@@ -404,14 +407,14 @@ def coarse_forms(rng, rounds):
 
 
 def drifting_form(n_samples, sign=1.0):
-    """Make a vector, and a row of a matrix, for which both sums of a form drift."""
+    """Return a vector and a matrix row for which rounding errors add up in both sums of a form."""
     values = np.ones((2, n_samples))
     values[0, 1:] = U32 * (1 + sign * 2.0**-9)
     return values
 
 
 def coarse_forms_in_order(rng, rounds):
-    """Add up a block of a form from left to right, the worst order."""
+    """Sum a block of a form from left to right, the worst order."""
 
     def share(values):
         vector, row = values.astype(np.float32)
@@ -426,7 +429,7 @@ def coarse_forms_in_order(rng, rounds):
 
 
 def scaled_inputs(rng, rounds):
-    """Search two values, and a width, whose scaled difference changes the kernel most."""
+    """Search two values and a width for which scaling changes the kernel most."""
 
     def share(drawn):
         (low, high, sigma) = drawn[0]
@@ -454,7 +457,7 @@ def scaled_inputs(rng, rounds):
 
 
 def fine_forms(rng, rounds):
-    """Compare changes by products in float64 with sums over pairs in extended precision."""
+    """Return the error of float64 products compared with sums over pairs in extended precision."""
     n_samples = 96
     groups = np.repeat([0, 1, 2], n_samples // 3)
 

@@ -1,4 +1,4 @@
-"""Which browsers the tests of pages try, and how they start one."""
+"""Start a browser for tests of pages."""
 
 import os
 import shutil
@@ -25,7 +25,7 @@ AXE = [
 
 
 def started_browser(driver):
-    """Start the first browser that is there, or skip the test."""
+    """Start the first browser that is installed, or skip the test."""
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program is None:
         pytest.skip(f"needs a browser: none of {', '.join(BROWSERS)} is installed")
@@ -33,7 +33,7 @@ def started_browser(driver):
 
 
 def axe_source():
-    """Return the script that looks for faults of accessibility, or skip the test."""
+    """Return the script that checks accessibility, or skip the test."""
     found = next((path for path in AXE if path.is_file()), None)
     if found is None:
         pytest.skip("needs axe-core: npm install axe-core, or LINKSELECT_AXE=.../axe.min.js")

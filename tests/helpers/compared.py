@@ -1,4 +1,4 @@
-"""A problem and a bad method, for tests of `compare`."""
+"""A classification problem and a poor method for tests of `compare`."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from linkselect import VarianceScore
 
 
 def two_classes(n=120, d=12, seed=0):
-    """Make two classes that only the first two features tell apart; the last one is wide."""
+    """Return two classes that differ in the first two features; the last has a large variance."""
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
     X = rng.normal(size=(n, d))
@@ -16,7 +16,7 @@ def two_classes(n=120, d=12, seed=0):
 
 
 class Worst(VarianceScore):
-    """Rank the features that tell nothing first."""
+    """Rank uninformative features first."""
 
     def _score(self, X, known):
         return np.arange(X.shape[1], dtype=float)

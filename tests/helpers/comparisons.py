@@ -1,7 +1,7 @@
-"""Every selector, with the options that change its way, beside its literal definition.
+"""Every selector with its options, and the definition that it is compared with.
 
-A row of `CASES` names a selector, what it may see, and the function that says what is right.
-`compare` holds one row against one problem.
+A row of `CASES` names a selector, its supervision, and the function that computes the expected
+result. `compare` compares one row on one problem.
 """
 
 import warnings
@@ -49,7 +49,7 @@ import linkselect as ls
 
 
 class Outcome(NamedTuple):
-    """How a comparison ended: compared, refused or discarded."""
+    """Outcome of a comparison: compared, refused or discarded."""
 
     status: str
     error: float = 0.0
@@ -57,7 +57,7 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Case:
-    """One selector beside its reference."""
+    """A selector and its reference."""
 
     selector: object
     reference: Callable
@@ -69,7 +69,7 @@ class Case:
 
 
 def compare(case, problem, sees=None):
-    """Hold a selector against its definition on one problem; raise an error where they differ."""
+    """Compare a selector with its definition on one problem; raise an error if they differ."""
     known = know(problem, sees or case.sees[problem.draw % len(case.sees)])
     selector = clone(case.selector)
     before = _copied(problem.stored)
@@ -101,7 +101,7 @@ def compare(case, problem, sees=None):
 
 
 def fit(selector, problem, known):
-    """Fit with every warning as an error but those that are meant for the user."""
+    """Fit, and raise warnings as errors except those meant for the user."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)
@@ -109,7 +109,7 @@ def fit(selector, problem, known):
 
 
 def know(problem, sees):
-    """Turn a part of the problem's labels or links into what a selector is told."""
+    """Return part of the labels or links of a problem as supervision of a selector."""
     n = len(problem.X)
     if sees in ("labels", "some labels", "one label per class"):
         names = {"labels": "y", "some labels": "partial", "one label per class": "one_each"}
@@ -123,7 +123,7 @@ def know(problem, sees):
     if sees == "labels and pairs":
         y = problem.one_each
         M, C = literal.links(y)
-        # Links that lead to no labelled sample contradict no label.
+        # Links without a labelled sample contradict no label.
         must = [(a, b) for a, b in problem.must if max(y[a], y[b]) < 0]
         pairs = ls.Pairs(must) | ls.Pairs.from_labels(y)
         return Known({"pairs": pairs}, M, C, y < 0, y, y)
@@ -148,11 +148,11 @@ def _same_bits(before, stored):
     return all(np.array_equal(one, other) for one, other in zip(before, now, strict=True))
 
 
-# -- all of them -------------------------------------------------------------------------------
+# -- all cases --------------------------------------------------------------------------------
 
 NOTHING, CLASSES = ("nothing",), ("classes",)
 WEAK = ("labels", "some labels", "one label per class", "pairs", "cannot-links", "must-links")
-# For methods that need links of both kinds: mostly what has them.
+# For methods that need both kinds of links: mostly supervision that has both.
 BOTH = ("labels", "some labels", "pairs") * 3 + ("one label per class",)
 ANY = (*WEAK, "nothing")
 

@@ -1,4 +1,4 @@
-"""Graphs of every kind as matrices."""
+"""Convert graphs of every kind to matrices."""
 
 import numpy as np
 

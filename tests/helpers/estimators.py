@@ -1,4 +1,4 @@
-"""The estimators that common tests run over, each with the options that change what it does."""
+"""Lists of estimators for the common tests, with the options that change their behaviour."""
 
 import pytest
 
@@ -42,9 +42,9 @@ PAIRWISE = [
     ls.SimilarityConstraintScore(0.5, mode="semi-supervised", max_pairs=50, random_state=0),
 ]
 PARTLY_LABELLED = [ls.NearestNeighborSFS(), ls.NearestNeighborSFS(cv=2)]
-# The one list of all selectors but the wrappers.
+# All selectors except wrappers.
 SELECTORS = [*UNSUPERVISED, *SUPERVISED, *INFORMATION, *PAIRWISE, *PARTLY_LABELLED]
-# Each wrapper around selectors of different kinds.
+# Each wrapper with selectors of different kinds.
 WRAPPERS = [
     ls.StableSelector(ls.FisherScore(), n_resamples=4, random_state=0),
     ls.StableSelector(ls.ConstraintScore(criterion="difference"), n_resamples=4, random_state=0),
@@ -53,14 +53,14 @@ WRAPPERS = [
     ls.FeatureRules(ls.FisherScore()),
     ls.FeatureRules(ls.ConstraintScore(criterion="difference"), copies="one"),
 ]
-# Several selectors in one.
+# Selectors that combine several others.
 COMBINED = [
     ls.ConsensusSelector(random_state=0),
     ls.ConsensusSelector(
         estimators=[("fisher", ls.FisherScore()), ("variance", ls.VarianceScore())]
     ),
 ]
-# Greedy methods and subset scores: their order is not that of the features alone.
+# Greedy methods and subset scores, whose order does not follow the scores of single features.
 SEARCHING = (
     ls.LinkSelector,
     ls.SimilarityConstraintScore,

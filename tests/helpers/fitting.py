@@ -1,4 +1,4 @@
-"""Fits without warnings, comparisons of scores in every storage, and searches that end early."""
+"""Fit without warnings, compare scores between kinds of storage, and stop searches early."""
 
 import warnings
 
@@ -23,14 +23,14 @@ def fitted(selector, X, y=None, pairs=None):
 
 
 def agrees(selector, X, expected, y=None, pairs=None):
-    """Check scores in every storage; constants are NaN in both or follow the formula in both."""
+    """Check that scores are equal for every storage; constants are NaN in both or in neither."""
     for store in STORAGE:
         found = fitted(selector, store(X), y, pairs).scores_
         assert_allclose(found, expected, rtol=1e-10, atol=1e-10 * tiny(X))
 
 
 def tiny(X):
-    """Scale an absolute tolerance for what cancels to 0, by the spread of the data."""
+    """Return an absolute tolerance, from the spread of the data, for values that cancel to 0."""
     return 1e-3 * max(np.ptp(X, axis=0).max(), 1e-3)
 
 

@@ -1,4 +1,4 @@
-"""A disk without room, as one process sees it."""
+"""Simulate a full disk for one process."""
 
 import resource
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def files_of_at_most(size):
-    """Let every write beyond a size fail."""
+    """Make every write beyond a size fail."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:

@@ -1,4 +1,4 @@
-"""The iris data as a person would have them."""
+"""Write the iris data as a typical user's table."""
 
 from sklearn.datasets import load_iris
 

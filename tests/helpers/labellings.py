@@ -1,4 +1,4 @@
-"""Labellings to test with: small samples in clear groups, a server, and a person who knows them."""
+"""Labelling sessions for tests: grouped samples, a server, and requests to its pages."""
 
 import asyncio
 import re
@@ -20,7 +20,7 @@ N_SAMPLES = 60
 
 
 def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):
-    """Return samples in three groups that the first three features tell apart, and the groups."""
+    """Return samples in three groups that differ in the first three features, and the groups."""
     random = np.random.default_rng(seed)
     y = random.permutation(np.arange(n_samples) % 3)
     X = random.normal(size=(n_samples, n_features))
@@ -29,7 +29,7 @@ def grouped(n_samples=N_SAMPLES, n_features=9, seed=0):
 
 
 class AtOnce:
-    """Ranks at once, in this process; checks nothing and writes no report."""
+    """Rank immediately in this process, without checks and reports."""
 
     busy = False
 
@@ -44,7 +44,7 @@ class AtOnce:
             self.found = Found(selector.order_, tuple(path), n_answers)
 
     def write_report(self, links, call, *, again=False):
-        return links.key  # of a report that never comes
+        return links.key  # of a report that is never written
 
     def close(self):
         pass
@@ -62,7 +62,7 @@ def begun(
     background=False,
     **shown,
 ):
-    """Return a labelling of such samples without a server, and by default without a process."""
+    """Return a labelling session without a server, and by default without a background process."""
     if X is None:
         X, _ = grouped()
     names = [f"feature {i}" for i in range(X.shape[1])] if names is None else names
@@ -77,7 +77,7 @@ def begun(
 
 
 def page_of(labelling, path):
-    """Return the text of a page, without the guard and the network."""
+    """Return the text of a page, without access control or network."""
 
     async def get():
         transport = httpx.ASGITransport(make_app(labelling, "samples"))
@@ -100,7 +100,7 @@ def client_of(address):
 
 
 def asked(page):
-    """Return the two rows that a page asks about."""
+    """Return the two rows in the question of a page."""
     found = (re.search(rf'name="{name}" value="(\d+)"', page) for name in "ab")
     a, b = (int(one[1]) for one in found)
     return a, b

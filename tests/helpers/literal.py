@@ -1,6 +1,6 @@
-"""Every score as the literal double sum of its definition: slow, plain, written independently.
+"""Every score as the double sum of its definition: slow, simple and written independently.
 
-Sums keep the type of X: where that is `np.longdouble`, so is every step up to the score.
+Sums keep the type of X: if it is `np.longdouble`, so is every step up to the score.
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ def squared_distances(X):
 
 
 def near(X, k, radius=None):
-    """Return a symmetric boolean matrix: either is among the k nearest of the other."""
+    """Return whether either sample of a pair is among the k nearest of the other, as a matrix."""
     n = len(X)
     D = squared_distances(X)
     if radius is not None:
@@ -34,7 +34,7 @@ def near(X, k, radius=None):
 
 
 def auto_sigma(X):
-    """Take the median over all pairs, or over those that differ if most do not."""
+    """Return sigma from the median distance of all pairs, or of positive ones if that is 0."""
     distances = squared_distances(X)[np.triu_indices(len(X), 1)]
     median = np.median(distances)
     if median == 0 and distances.any():
@@ -43,13 +43,13 @@ def auto_sigma(X):
 
 
 def gauss(X, sigma):
-    """Weigh all pairs; a weight below what float64 holds is 0, however wide the type of X."""
+    """Return Gaussian weights of all pairs; weights below the range of float64 are 0."""
     G = np.exp(-squared_distances(X) / sigma / (2 * sigma))
     return np.where(G < 1e-300, 0 * G, G)
 
 
 def form(f, W):
-    """Half the sum over ordered pairs of W_ij (f_i - f_j)^2."""
+    """Return half the sum over ordered pairs of W_ij (f_i - f_j)^2."""
     return 0.5 * np.sum(W * (f[:, None] - f[None, :]) ** 2)
 
 
@@ -58,12 +58,12 @@ def laplacian_matrix(W):
 
 
 def weighted_mean_apart(f, d):
-    """Return every f_i less the mean under d, by differences: equal values are 0 apart."""
+    """Return f_i minus the mean weighted by d, from differences, so that equal values give 0."""
     return ((f[:, None] - f[None, :]) * d).sum(axis=1) / d.sum()
 
 
 def spread(f, d):
-    """Sum d_i (f_i - m)^2 about the mean m under d."""
+    """Return the sum of d_i (f_i - m)^2 around the mean m weighted by d."""
     return np.sum(d * weighted_mean_apart(f, d) ** 2)
 
 
@@ -74,7 +74,7 @@ def divide(a, b):
 
 
 def per_feature(function):
-    """Apply a function of one column to all, with NaN for a constant one."""
+    """Apply a function to every column; return NaN for constant ones."""
 
     def apply(X, *args, constant=np.nan, **kwargs):
         result = []
@@ -96,7 +96,7 @@ def laplacian(f, X, W):
 
 
 def between_and_within(f, y):
-    """Return the scatter of the class means and the scatter inside classes."""
+    """Return the scatter between and within classes."""
     members = [f[y == c] for c in np.unique(y)]
     between = sum(len(v) * (v.mean() - f.mean()) ** 2 for v in members)
     return between, sum(((v - v.mean()) ** 2).sum() for v in members)
@@ -108,7 +108,7 @@ def fisher(f, X, y):
 
 
 def trace_ratios(X, y):
-    """Return the scatters of every feature, and the best ratio of a subset of each size."""
+    """Return the scatters of every feature, and the best ratio for each subset size."""
     scatters = [between_and_within(f, y) for f in X.T]
     best = []
     for size in range(1, X.shape[1] + 1):
@@ -119,7 +119,7 @@ def trace_ratios(X, y):
 
 
 def best_trace_ratio(between, within, n_features):
-    """Return the largest ratio over all subsets of a size; NaN if all of them are 0 / 0."""
+    """Return the largest ratio over all subsets of a size; NaN if all are 0 / 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = [
             between[list(subset)].sum() / within[list(subset)].sum()
@@ -147,7 +147,7 @@ def links_of_pairs(n, must, cannot):
 
 
 def weighted_links(n, pairs):
-    """Return matrices of must-links and cannot-links that hold the weight of each."""
+    """Return matrices with the weights of must-links and cannot-links."""
     found = []
     for links, weights in ((pairs.must, pairs.must_weights), (pairs.cannot, pairs.cannot_weights)):
         W = np.zeros((n, n))
@@ -158,7 +158,7 @@ def weighted_links(n, pairs):
 
 
 def groups_of_pairs(n, must, cannot):
-    """Return must-link components as labels, -1 for samples in no pair."""
+    """Return the must-link components as labels; -1 for samples in no pair."""
     group = list(range(n))
     for _ in range(n):
         for a, b in must:
@@ -200,13 +200,13 @@ def laplacian_constraint(f, X, M, C, sigma):
 
 
 def _apart(f, d, C, U):
-    """Sum d_i (f_i - f_j)^2 over ordered cannot-links, and d_i (f_i - m)^2 over U."""
+    """Sum d_i (f_i - f_j)^2 over ordered cannot-links plus d_i (f_i - m)^2 over U."""
     across = np.sum(C * d[:, None] * (f[:, None] - f[None, :]) ** 2)
     return across + np.sum(U * d * weighted_mean_apart(f, d) ** 2)
 
 
 def near_or_itself(X, k):
-    """Count a sample among its own k nearest."""
+    """Return `near` with every sample among its own k nearest."""
     return near(X, k - 1) | np.eye(len(X), dtype=bool)
 
 
@@ -229,7 +229,7 @@ def constrained_laplacian(f, X, M, C, U, sigma, k, variant, near=near):
 
 
 def compensated_parts(f, X, M, C, groups, sigma, k, gamma, compensation, near=near):
-    """Return the numerator of C7, and the total, between and within of its denominator."""
+    """Return the numerator of C7, and the total, between and within parts of its denominator."""
     G, N = gauss(X, sigma), near(X, k)
     n = len(f)
     W = np.zeros_like(G)
@@ -262,7 +262,7 @@ def frll(f, X, A, B, criterion):
 
 
 def class_neighbors(X, y, k):
-    """Return near-and-same-class and near-and-other-class, each sought separately."""
+    """Return the nearest of the same class and of other classes, searched separately."""
     n = len(X)
     D = squared_distances(X)
     A, B = np.zeros((n, n), dtype=bool), np.zeros((n, n), dtype=bool)
@@ -290,17 +290,17 @@ def spectral(f, X, W, style):
         return h @ L @ h
     if style == 2:
         return h @ L @ h / (1 - (h @ first) ** 2)
-    # Eigenvectors of the Laplacian without the trivial direction, which is moved to eigenvalue 2.
+    # Eigenvectors of the Laplacian; the eigenvalue of the trivial direction is moved to 2.
     values, vectors = np.linalg.eigh(L + 2 * np.outer(first, first))
     return np.sum((2 - values) * (h @ vectors) ** 2)
 
 
 @per_feature
 def spectral_sums(f, X, W, style):
-    """Write `spectral` without eigenvectors, whose digits an offset of f would take.
+    """Compute `spectral` without eigenvectors, which lose digits if f has an offset.
 
     Ln is 0 on xi_1 = D^(1/2) 1, so `h' Ln h` is Q(f; W) over the squared length of D^(1/2) f, and
-    what h has besides xi_1 is D^(1/2) g.
+    the part of h orthogonal to xi_1 is D^(1/2) g.
     """
     d = W.sum(axis=1)
     change, energy, free = form(f, W), np.sum(d * f**2), spread(f, d)
@@ -310,7 +310,7 @@ def spectral_sums(f, X, W, style):
 
 
 def relief_differences(X, discrete):
-    """Return the exact difference of every two samples in every feature, as fractions."""
+    """Return the exact differences of all pairs of samples in every feature, as fractions."""
     n, d = X.shape
     differences = np.full((n, n, d), Fraction(0), dtype=object)
     for f, column in enumerate(X.T.tolist()):
@@ -325,7 +325,7 @@ def relief_differences(X, discrete):
 
 
 def relieff(X, y, n_neighbors, discrete):
-    """Follow the definition in exact arithmetic, so that ties are ties."""
+    """Compute ReliefF in exact arithmetic, so that ties are exact."""
     n, d = X.shape
     differences = relief_differences(X, discrete)
     distances = differences.sum(axis=2)
@@ -342,7 +342,7 @@ def relieff(X, y, n_neighbors, discrete):
 
 
 def fisher_markov(X, y, gamma):
-    """Add up the three published sums in exact arithmetic."""
+    """Compute the three published sums in exact arithmetic."""
     n, gamma = len(y), Fraction(gamma)
     scores = []
     for column in X.T.tolist():
@@ -357,9 +357,9 @@ def fisher_markov(X, y, gamma):
 
 
 def exact_deviation_states(f):
-    """Cut as `deviation_states` does, in exact arithmetic; also return the closest call.
+    """Discretize as `deviation_states` does, in exact arithmetic; also return the smallest margin.
 
-    That is how near a value comes to a cut without lying on it, over the deviation.
+    That is the smallest distance of a value from a cut that it does not equal, in deviations.
     """
     f = [Fraction(value) for value in f]
     mean = sum(f) / len(f)
@@ -369,14 +369,14 @@ def exact_deviation_states(f):
         beyond = (value - mean) ** 2 - variance
         if beyond:
             closest = min(closest, float(abs(beyond) / variance))
-        # A value on the upper cut is still inside, one on the lower cut is not.
+        # A value equal to the upper cut is inside, one equal to the lower cut is not.
         low, high = value <= mean and beyond >= 0, value > mean and beyond > 0
         states.append(0 if low else 2 if high else 1)
     return states, closest
 
 
 def quantile_states(f, n_bins=5):
-    """Count the cuts that a value has reached; a cut between two values is their mean."""
+    """Count the quantiles that each value reaches; a quantile between two values is their mean."""
     ascending = sorted(Fraction(value) for value in f)
     cuts = []
     for number in range(1, n_bins):
@@ -386,7 +386,7 @@ def quantile_states(f, n_bins=5):
 
 
 def width_states(f, n_bins=5):
-    """Count the cuts that a value has reached; also return the closest call, over a bin."""
+    """Count the bin edges that each value reaches; also return the smallest margin, in bins."""
     f = [Fraction(value) for value in f]
     low, extent = min(f), max(f) - min(f)
     if not extent:
@@ -404,8 +404,8 @@ def deviation_states(f):
     return [0 if value <= low else 2 if value > high else 1 for value in f]
 
 
-# Entropies are sums of logarithms, which no fraction holds. With 60 digits, what is 0 in exact
-# arithmetic is 0 in the first 50, and what is equal agrees in the 40 that are compared.
+# Entropies are sums of logarithms, which fractions cannot represent. With 60 digits, values that
+# are exactly 0 are 0 in the first 50 digits, and equal values agree in the 40 that are compared.
 DIGITS = Context(prec=60)
 KNOWN, COMPARED = Decimal(10) ** -50, Decimal(10) ** -40
 
@@ -458,8 +458,8 @@ def uncertainty(a, b):
 def mrmr(columns, classes, n_chosen, scheme):
     """Return relevance, order and path; ties go to the earlier feature.
 
-    As a quotient, 0 / 0 has no value and ranks last: at every step what has neither relevance nor
-    redundancy, and from the first step on what has one state only.
+    With quotients, 0 / 0 has no value and ranks last: features without relevance and redundancy,
+    and features with a single state.
     """
     relevance = [exact_information(column, classes) for column in columns]
     redundancy = [Decimal(0)] * len(columns)
@@ -518,7 +518,7 @@ def fcbf(columns, classes, threshold):
 
 @with_many_digits
 def redundancy(columns, merits, weight):
-    """Return the order of all features; merits are 0 to n - 1, and ties go by them."""
+    """Return the order of all features; merits are 0 to n - 1 and decide ties."""
     merits = [Decimal(merit) / (len(merits) - 1) for merit in merits]
     weight = Decimal(weight)
     largest = [Decimal(0)] * len(columns)
@@ -539,7 +539,7 @@ def redundancy(columns, merits, weight):
 
 
 def correlation(a, b):
-    """Return it without its sign, in as many digits as are asked for; 0 beside a constant."""
+    """Return the absolute correlation with the given number of digits; 0 for a constant feature."""
     a, b = ([Fraction(v) - sum(map(Fraction, f)) / len(f) for v in f] for f in (a, b))
     common = sum(x * y for x, y in zip(a, b, strict=True)) ** 2
     lengths = sum(x * x for x in a) * sum(y * y for y in b)
@@ -548,14 +548,14 @@ def correlation(a, b):
 
 
 def similarity_criterion(X, features, sigma, target, weight):
-    """Eq. 33 and 36 of Salmi et al. (2020): the kernel of the subset, for all ordered pairs."""
+    """Return eq. 33 or 36 of Salmi et al. (2020): the sum over all ordered pairs of samples."""
     difference = X[:, None, features].astype(float) - X[None, :, features]
     kernel = np.exp(-(difference**2).sum(axis=2) / (2 * sigma**2))
     return (weight * (kernel - target) ** 2).sum()
 
 
 def similarity_search(X, sigma, target, weight, n_features):
-    """Return order, path and scores of the forward search for the least criterion."""
+    """Return order, path and scores of the forward search for the smallest criterion."""
     chosen, path = [], []
     remaining = list(range(X.shape[1]))
     while len(chosen) < n_features:
@@ -570,13 +570,13 @@ def similarity_search(X, sigma, target, weight, n_features):
 
 
 def target_of_groups(groups):
-    """Return how alike two samples should be, and whether that is known; -1 has no group."""
+    """Return the target similarity of each pair, and whether it is known; -1 has no group."""
     known = groups >= 0
     return groups[:, None] == groups, known[:, None] & known
 
 
 def target_of_pairs(n_samples, must, cannot):
-    """Return how alike two samples should be, and whether that is known."""
+    """Return the target similarity of each pair, and whether it is known."""
     target = np.zeros((n_samples, n_samples))
     weight = np.zeros((n_samples, n_samples))
     for pairs, value in ((must, 1), (cannot, 0)):
@@ -590,9 +590,9 @@ def target_of_pairs(n_samples, must, cannot):
 
 
 def scaled_features(X, scale):
-    """Bring features to [0, 1], or counts to square roots in rows of length 1; then centre them.
+    """Scale features to [0, 1], or counts to square roots in rows of length 1; then centre them.
 
-    Features without variation are 0. X is a longdouble, which holds squares that float64 does not.
+    Constant features are 0. X is a longdouble, whose squares may exceed the range of float64.
     """
     X = X.astype(np.longdouble)
     low, high = X.min(axis=0), X.max(axis=0)
@@ -610,7 +610,7 @@ def scaled_features(X, scale):
 
 
 def class_targets(labels, m):
-    """Return the class / sqrt(size of the class), centred, with rows of mean squared norm m."""
+    """Return class indicators / sqrt(class size), centred, with rows of mean squared norm m."""
     classes, sizes = np.unique(labels, return_counts=True)
     Z = (labels[:, None] == classes) / np.sqrt(sizes)
     Z = Z - Z.mean(axis=0)
@@ -619,13 +619,13 @@ def class_targets(labels, m):
 
 
 def large_groups(n, must, cannot):
-    """Number groups of eight or more linked samples that cannot-links tell apart; -1 else."""
+    """Number the groups of eight or more linked samples that cannot-links separate; else -1."""
     group = np.arange(n)
     for a, b in must:
         group[group == group[a]] = group[b]
     apart = {(group[a], group[b]) for pair in cannot for a, b in (pair, pair[::-1])}
     large = [g for g in group if (group == g).sum() >= 8 and (g, g) not in apart]
-    kept = []  # the largest first, and of these the one with the first sample
+    kept = []  # the largest first; of equal ones, the one with the first sample
     for g in sorted(dict.fromkeys(large), key=lambda g: -(group == g).sum()):
         if all((g, other) in apart for other in kept):
             kept.append(g)
@@ -633,7 +633,7 @@ def large_groups(n, must, cannot):
 
 
 def second_moment(F, labels, must, noise, cannot=()):
-    """Return `T = K - BQ'K + BZZ'B'` with `B = KQ (Q'KQ + noise m I)^-1`; labels of -1 are none."""
+    """Return `T = K - BQ'K + BZZ'B'` with `B = KQ (Q'KQ + noise m I)^-1`; -1 is unlabelled."""
     n = len(F)
     K = F @ F.T
     m = K.trace() / n
@@ -644,7 +644,7 @@ def second_moment(F, labels, must, noise, cannot=()):
         for_all = class_targets(codes[codes >= 0], m) if (codes >= 0).any() else np.zeros((0, 0))
         Q += [e[i] for i in np.flatnonzero(codes >= 0)]
         Z.append(for_all)
-    root = np.sqrt(min(1.0, 10 / max(len(must), 1)))  # links together weigh at most ten
+    root = np.sqrt(min(1.0, 10 / max(len(must), 1)))  # the weights of links add up to ten at most
     Q += [root * (e[i] - e[j]) for i, j in must]
     if not Q or m == 0:
         return K
@@ -661,15 +661,15 @@ def explained(T, F, features):
     return np.trace(T @ F_S @ np.linalg.solve(system, F_S.T)) if s2 else 0.0
 
 
-# Gains that differ by less, relative to the larger, are equal: the lower index comes first.
+# Gains that differ by less, relative to the larger, are equal; the lower index comes first.
 EQUAL_GAINS = 1e-9
 
 
 def link_search(T, F, n_features, share=np.inf):
-    """Add feature after feature, each time the one that explains most; every value anew.
+    """Add the feature that explains most, one at a time, and compute every value from scratch.
 
-    Return the order, the path, and how far rounding was from changing the order. The rest follows
-    by what each would add, and features without variation come last.
+    Return the order, the path, and the margin by which rounding could not change the order. The
+    remaining features follow by their gain, and constant features come last.
     """
     everything = list(range(F.shape[1]))
     total = explained(T, F, everything)
@@ -688,7 +688,7 @@ def link_search(T, F, n_features, share=np.inf):
 
 
 def _by_gain(features, gains):
-    """Order features by gain; with it, the least distance of two gains from being just equal."""
+    """Order features by gain; also return the smallest margin of two gains from being tied."""
     ordered = sorted(zip(gains, features, strict=True), key=lambda pair: (-pair[0], pair[1]))
     run, keys, margin = 0, [], np.inf
     for place, (gain, feature) in enumerate(ordered):
@@ -698,6 +698,6 @@ def _by_gain(features, gains):
             margin = min(margin, abs(apart - EQUAL_GAINS))
         keys.append((run, feature, gain))
     if ordered and len(ordered) > 1 and ordered[0][0] < 1e-6:
-        margin = 0.0  # what is left of the gains is rounding
+        margin = 0.0  # the remaining gains are rounding errors
     keys.sort()
     return [key[1] for key in keys], [key[2] for key in keys], margin

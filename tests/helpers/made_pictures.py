@@ -1,4 +1,4 @@
-"""Folders of small landscapes in three kinds: with a sun, with a fence, with neither."""
+"""Folders of small landscapes of three kinds: with a sun, with a fence, and with neither."""
 
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
@@ -32,14 +32,14 @@ def made_picture(kind, rng):
             draw.line([84, rail, WIDTH, rail], fill=wood, width=2)
         for post in range(85 + x % 4, WIDTH, 6):
             draw.line([post, 63, post, 84], fill=wood, width=2)
-    # Like the grain of a photo, which no two pictures share.
+    # Like the grain of a photo, which differs between any two pictures.
     grain = rng.normal(0, 5, size=(HEIGHT, WIDTH, 3))
     soft = np.asarray(picture.filter(ImageFilter.GaussianBlur(0.6)), dtype=float)
     return Image.fromarray(np.clip(soft + grain, 0, 255).astype(np.uint8))
 
 
 def make_pictures(folder, n_pictures, seed=0):
-    """Write pictures of all common formats into a folder and a subfolder; return kinds by name."""
+    """Write pictures in all common formats into a folder and a subfolder; return kinds by name."""
     rng = np.random.default_rng(seed)
     (folder / "more of them").mkdir(parents=True)
     kinds = {}

@@ -1,4 +1,4 @@
-"""Good files of every format, and what chance or malice makes of them."""
+"""Valid files of every format, and random or malicious changes to them."""
 
 import gzip
 import io
@@ -15,7 +15,7 @@ import pyarrow.parquet
 from scipy import io as scipy_io
 from scipy.sparse import csc_matrix
 
-# What numbers in a binary file most often stand for: counts, offsets, sizes.
+# Formats of the counts, offsets and sizes in binary files.
 NUMBERS = [0, 1, -1, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, 10**9, 255]
 BITS = [
     *(b'"', b"'", b",", b";", b"\t", b"\n", b"\r\n", b"\x00", b"\xff\xfe", b"NA", b"?", b"nan"),
@@ -25,7 +25,7 @@ BITS = [
 
 
 def table(rng):
-    """Return columns of a small table: numbers, a label, an id."""
+    """Return the columns of a small table: numbers, a label and an id."""
     n_rows, n_features = int(rng.integers(4, 30)), int(rng.integers(2, 9))
     columns = {f"x{i}": rng.normal(size=n_rows).round(4) for i in range(n_features)}
     columns["class"] = rng.choice(["a", "b"], n_rows)
@@ -95,7 +95,7 @@ def rows_of(columns):
 
 
 def xlsx(columns):
-    """Write the few parts of a spreadsheet that readers ask for."""
+    """Write the parts of a spreadsheet that readers require."""
     lines = []
     for i, row in enumerate(rows_of(columns), 1):
         cells = (
@@ -180,7 +180,7 @@ def pairs_csv(columns):
     return f"a,b,link\n{ids[0]},{ids[1]},must\n{ids[1]},{ids[2]},cannot\n".encode()
 
 
-# A kind that does not begin with a dot is a variety: its file ends in what follows the dot.
+# A kind without a leading dot is a variant: its ending is the part after the dot.
 MAKERS = {
     ".csv": delimited,
     ".tsv": lambda columns: delimited(columns, "\t"),
@@ -213,7 +213,7 @@ BINARY = tuple(kind for kind in KINDS if kind.endswith((".mat", ".parquet", ".fe
 
 
 def mutated(kind, seed):
-    """Return a good file of this kind and the same file after one to four changes, mostly one."""
+    """Return a valid file of this kind, and the same file after one to four changes, mostly one."""
     rng = np.random.default_rng([seed, *kind.encode()])
     good = MAKERS[kind](table(rng))
     content = good
@@ -223,7 +223,7 @@ def mutated(kind, seed):
 
 
 def _inside(kind, content, rng):
-    """Change what a compressed file holds, so that its checksums are right again."""
+    """Change the contents of a compressed file and compress them again, with correct checksums."""
     try:
         if kind == ".csv.gz":
             return gzip.compress(_change(gzip.decompress(content), rng), 1, mtime=0)
@@ -244,7 +244,7 @@ def _change_a_member(kind, content, rng):
     with zipfile.ZipFile(io.BytesIO(content)) as old:
         method = old.infolist()[0].compress_type
         parts = {name: old.read(name) for name in old.namelist()}
-    # In a spreadsheet the last part has the values.
+    # The last part of a spreadsheet contains the values.
     chosen = list(parts)[int(rng.integers(len(parts))) if rng.random() < 0.5 else -1]
     change = _change_header if kind.endswith(".npz") and rng.random() < 0.5 else _change
     if kind in (".xlsx", ".ods") and rng.random() < 0.5:
@@ -253,7 +253,7 @@ def _change_a_member(kind, content, rng):
 
 
 def _change_xml(content, rng):
-    """Give cells another place, count or type."""
+    """Change the place, count or type of cells."""
     old = rng.choice(['r="', '="', "<v>", "<row", 'value-type="', "<table:table-cell "])
     new = rng.choice(['9999999"', '="-1', '="1048576', '="XFD', 'boolean"', "<v>#REF!", "&#0;"])
     if "table-cell " in str(old):
@@ -302,7 +302,7 @@ def _remove(content, rng):
 
 
 def overwrite_a_number(content, rng, aligned=False):
-    """Write a number that means too much, or nothing, over some bytes."""
+    """Overwrite some bytes with a number that is too large, or zero."""
     number = NUMBERS[int(rng.integers(len(NUMBERS)))]
     size = int(rng.choice([2, 4, 8]))
     packed = struct.pack("<q", max(min(number, 2**63 - 1), -(2**63)))[:size]
@@ -313,7 +313,7 @@ def overwrite_a_number(content, rng, aligned=False):
 
 
 def _swap(content, rng):
-    """Exchange two lines, or halves if there are none."""
+    """Exchange two lines, or the halves of a file without lines."""
     lines = bytes(content).split(b"\n")
     if len(lines) < 3:
         half = len(content) // 2

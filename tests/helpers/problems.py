@@ -1,7 +1,7 @@
-"""Small data with what real data have: ties, constants, twins, odd types, odd storage.
+"""Small data with the difficulties of real data: ties, constants, duplicates, unusual types.
 
-`samples`, `labels` and `link_lists` are hypothesis strategies. `draw_problem` makes a whole problem
-of a chosen kind from a NumPy generator, so that one seed stands for it everywhere.
+`samples`, `labels` and `link_lists` are hypothesis strategies. `draw_problem` draws a whole problem
+of a given kind from a NumPy generator, so that a seed identifies it.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ from linkselect import Pairs
 
 @st.composite
 def samples(draw, min_samples=8, max_samples=13, min_features=1):
-    """Draw X with tied values, constant columns, repeated rows and shifted columns."""
+    """Draw X with tied values, constant columns, repeated rows and columns with an offset."""
     n = draw(st.integers(min_samples, max_samples))
     d = draw(st.integers(min_features, 4))
     rng = np.random.default_rng(draw(st.integers(0, 2**20)))
@@ -41,7 +41,7 @@ def samples(draw, min_samples=8, max_samples=13, min_features=1):
 
 @st.composite
 def labels(draw, n, unlabelled=True):
-    """Draw labels with at least two classes, one of them with two samples."""
+    """Draw labels of at least two classes, one of which has two samples."""
     low = -1 if unlabelled else 0
     y = np.array(draw(st.lists(st.integers(low, 2), min_size=n, max_size=n)))
     y[:3] = [0, 0, 1]
@@ -60,7 +60,7 @@ def link_lists(draw, n):
 
 @st.composite
 def weak_supervision(draw, min_features=1):
-    """Draw X and partial labels or pairs; for a selector, and as the sets of the definitions."""
+    """Draw X and partial labels or pairs, for a selector and as the sets of the definitions."""
     X = draw(samples(min_features=min_features))
     if draw(st.booleans()):
         y = draw(labels(len(X)))
@@ -75,7 +75,7 @@ def weak_supervision(draw, min_features=1):
 
 
 def partly_labelled(seed, n_samples, n_features, n_classes=3):
-    """Draw standardized samples whose first feature shows the class; every other has a label."""
+    """Draw standardised samples whose first feature shows the class; half of them have labels."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, n_classes, n_samples)
     X = rng.normal(size=(n_samples, n_features))
@@ -84,7 +84,7 @@ def partly_labelled(seed, n_samples, n_features, n_classes=3):
 
 
 def discrete_problem(seed, n_samples, n_features=8):
-    """Draw noise, copies of the class with errors, and constants."""
+    """Draw noise, copies of the class with errors, and constant features."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n_samples)
     y[:2] = 0, 1
@@ -103,7 +103,7 @@ def prototypes(y, per_class, seed):
 
 
 def pairs_of(groups):
-    """Return all pairs of samples of one group, and all of different groups; -1 has none."""
+    """Return all pairs within groups, and all between groups; -1 has no group."""
     i, j = np.triu_indices(len(groups), 1)
     known = (groups[i] >= 0) & (groups[j] >= 0)
     pairs, same = np.column_stack([i, j])[known], (groups[i] == groups[j])[known]
@@ -115,7 +115,7 @@ def pairs_of(groups):
 
 @dataclass(frozen=True)
 class Problem:
-    """Samples and everything that could be known about them.
+    """Samples with every kind of supervision.
 
     Attributes
     ----------
@@ -124,15 +124,15 @@ class Problem:
     storage : str
         One of `DENSE` or `SPARSE`.
     X : ndarray of float64
-        The values, exactly as they are in `stored`.
+        The values, exactly equal to those in `stored`.
     stored : array or sparse array
-        The same values in the type and storage that a selector is given.
+        The same values in the type and storage that selectors receive.
     y, partial, one_each : ndarray of int
         Labels of all samples, of some, and of one sample of each class; -1 means unlabelled.
     must, cannot : list of pairs of rows
-        Links that do not contradict each other.
+        Links without contradictions.
     draw : int
-        A number for what else is to be chosen.
+        A random number for further choices.
     """
 
     kind: str
@@ -148,12 +148,12 @@ class Problem:
 
     @property
     def is_beyond_squares(self):
-        """Whether sums of squares leave the range of float64, or come near: it may be refused."""
+        """Whether sums of squares come near the limits of float64; selectors may then refuse X."""
         spread = np.ptp(self.X.astype(np.longdouble), axis=0)
         return bool((spread[spread > 0] < 1e-89).any() or np.abs(self.X).max() > 1e75)
 
     def permuted(self, rows, columns):
-        """Return the same problem with other places for its samples and features."""
+        """Return the same problem with its samples and features in another order."""
         place = np.argsort(rows).tolist()
         return replace(
             self,
@@ -168,16 +168,16 @@ class Problem:
 
 
 def draw_problem(rng, kind, storage=None):
-    """Draw a problem of the given kind, in the given storage or in any that can hold it."""
+    """Draw a problem of the given kind, in the given storage or in any that can represent it."""
     n, d = int(rng.integers(6, 13)), int(rng.integers(1, 6))
     if kind == "many":
-        # Enough for several blocks of edges and of candidates.
+        # Enough for several blocks of edges and candidates.
         n, d = int(rng.integers(40, 130)), int(rng.integers(2, 7))
     values = KINDS[kind](rng, n, d)
     if storage is None:
         can_be_sparse = values.dtype != np.float16
         storage = str(rng.choice([*DENSE, *(SPARSE if can_be_sparse else ())]))
-    # float64 may not hold whole numbers above 2^53; none is drawn.
+    # No whole numbers above 2^53 are drawn, because float64 cannot represent all of them.
     X = values.astype(np.float64)
     y, partial, one_each = draw_labels(rng, n)
     must, cannot = draw_links(rng, n)
@@ -187,7 +187,7 @@ def draw_problem(rng, kind, storage=None):
 
 
 def draw_labels(rng, n):
-    """Draw two or three classes, at least one with two samples; hide some; leave one of each."""
+    """Draw two or three classes; return the labels of all samples, of some, and one per class."""
     y = rng.integers(0, rng.integers(2, 4), n)
     y[:3] = [0, 0, 1]
     y = rng.permutation(y)
@@ -212,7 +212,7 @@ def draw_links(rng, n):
     return some(pairs.must), some(pairs.cannot)
 
 
-# Types that hold whole numbers from -128 to 127.
+# Types that can represent whole numbers from -128 to 127.
 NUMBERS = ["i1", "i2", "i4", "i8", "f2", "f4", "f8"]
 
 
@@ -229,20 +229,20 @@ def _binary(rng, n, d):
 
 
 def _plain(rng, n, d):
-    """Draw each column from another distribution; halves, so that many ties are exact."""
+    """Draw each column from another distribution; some as multiples of 0.5, with exact ties."""
     ways = [_normal, _grid, _binary]
     return np.hstack([ways[rng.integers(len(ways))](rng, n, 1) for _ in range(d)])
 
 
 def _ties(rng, n, d):
-    """Draw few values, as halves or as whole numbers of any type."""
+    """Draw few distinct values: multiples of 0.5, or whole numbers of any type."""
     if rng.random() < 0.5:
         return _grid(rng, n, d)
     return rng.integers(0, 4, (n, d)).astype(rng.choice(NUMBERS))
 
 
 def _twins(rng, n, d):
-    """Repeat rows, and let columns be copies or mirror images of others."""
+    """Repeat rows, and make columns copies or mirror images of others."""
     X = _plain(rng, n, d) if rng.random() < 0.5 else _grid(rng, n, d)
     for _ in range(int(rng.integers(1, n))):
         X[rng.integers(n)] = X[rng.integers(n)]
@@ -254,13 +254,13 @@ def _twins(rng, n, d):
 def _constants(rng, n, d):
     X = _plain(rng, n, d)
     for column in rng.permutation(d)[: max(1, d // 2)]:
-        # The mean of many 0.1 is not 0.1 in binary.
+        # In binary, the mean of many 0.1 is not 0.1.
         X[:, column] = rng.choice([0.0, 0.1, -1e8, rng.normal()])
     return X
 
 
 def _offset(rng, n, d):
-    """Move columns far from 0; what is left of their digits is what the problem is about."""
+    """Add large offsets to columns; the remaining digits define the problem."""
     spread = 10.0 ** rng.integers(-3, 1, d)
     return _plain(rng, n, d) * spread + rng.choice([0.0, 1e3, -1e8, 1e8], d)
 
@@ -279,7 +279,7 @@ def _huge(rng, n, d):
 
 
 def _integers(rng, n, d):
-    """Draw whole numbers of any width; of narrow ones the whole range, whose size wraps."""
+    """Draw integers of any width; narrow ones over their whole range, so that differences wrap."""
     dtype = np.dtype(rng.choice(["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]))
     limits = np.iinfo(dtype)
     low, high = max(limits.min, -(2**53)), min(limits.max, 2**53)
@@ -295,7 +295,7 @@ def _bool(rng, n, d):
 
 
 def _float16(rng, n, d):
-    # Squares of the larger ones overflow in float16.
+    # The squares of the larger values overflow in float16.
     return (_plain(rng, n, d) * rng.choice([1, 100, 1e4])).astype(np.float16)
 
 
@@ -305,7 +305,7 @@ def _float32(rng, n, d):
 
 
 def _isolated(rng, n, d):
-    """Move samples so far away that their Gaussian weights are 0, alone or in twos."""
+    """Move single samples or pairs so far away that their Gaussian weights are 0."""
     whole = rng.random() < 0.5
     X = rng.integers(-2, 3, (n, d)).astype(float) if whole else _normal(rng, n, d)
     for _ in range(int(rng.integers(1, 4))):
@@ -317,7 +317,7 @@ def _isolated(rng, n, d):
 
 
 def _clusters(rng, n, d):
-    """Draw groups so far apart that hardly any of a feature's spread is between neighbours."""
+    """Draw groups so far apart that the spread between neighbours is negligible."""
     centres = rng.integers(-1000, 1001, (int(rng.integers(2, 4)), d)) * rng.choice([1, 1, 30])
     X = centres[rng.integers(len(centres), size=n)] + rng.integers(-1, 2, (n, d))
     return X.astype(rng.choice(["i2", "i4", "i8", "f4", "f8"]))
@@ -350,7 +350,7 @@ SPARSE = ["CSR", "CSC", "CSR, untidy", "CSC, untidy"]
 
 
 def store(rng, values, storage):
-    """Keep the values in another layout; untidy sparse arrays hold zeros and unsorted indices."""
+    """Store the values in another layout; untidy sparse arrays have zeros and unsorted indices."""
     n, d = values.shape
     match storage:
         case "C":
@@ -379,7 +379,7 @@ def store(rng, values, storage):
 
 
 def _untidy(rng, lines):
-    """Return data, indices and ends of compressed lines: shuffled, with some zeros."""
+    """Return data, indices and ends of compressed rows or columns, shuffled and with some zeros."""
     data, indices, ends = [], [], [0]
     for line in lines:
         kept = rng.permutation(np.flatnonzero((line != 0) | (rng.random(len(line)) < 0.3)))

@@ -1,4 +1,4 @@
-"""Settings of the whole process, which a test could change for all that follow it."""
+"""Settings of the whole process, which a test could change for later ones."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ import numpy as np
 import sklearn
 
 # pytest sets the first for every phase of a test. Scripts set numbers of threads when they are
-# loaded, which changes nothing here: BLAS has read them. Dask sets the rest for its workers, and
-# leaves them set.
+# imported, which has no effect after BLAS has read them. Dask sets the others for its workers, and
+# does not reset them.
 FREE = {
     "PYTEST_CURRENT_TEST",
     "OPENBLAS_NUM_THREADS",
@@ -22,7 +22,7 @@ FREE = {
 
 
 def process_settings():
-    """Return what a test has to leave as it was, by name."""
+    """Return the settings that a test must not change, by name."""
     dask, pyplot = (sys.modules.get(name) for name in ("dask.config", "matplotlib.pyplot"))
     return {
         "folder": Path.cwd(),
@@ -30,20 +30,20 @@ def process_settings():
         "settings of scikit-learn": sklearn.get_config(),
         "errors of numpy": np.geterr(),
         "printing of numpy": np.get_printoptions(),
-        # Modules that are loaded late add sections to Dask's settings; the scheduler is in none.
+        # Modules imported later add sections to Dask's settings; the scheduler is in none of them.
         "settings of Dask": {
             name: value
             for name, value in (dask.config if dask else {}).items()
-            if not isinstance(value, dict) and value is not None  # Dask itself may be loaded late
+            if not isinstance(value, dict) and value is not None  # Dask may be imported later
         },
         "open figures": pyplot.get_fignums() if pyplot else [],
     }
 
 
 def changes(before):
-    """Return what differs from earlier settings, by name; values may be secrets."""
+    """Return the names of changed settings, without values, which may be secret."""
     after = process_settings()
-    # To close a figure that a docstring has left open harms nobody.
+    # Closing figures that a docstring has left open is harmless.
     after["open figures"] = sorted({*before["open figures"], *after["open figures"]})
     return [
         f"{name}: {', '.join(differing(before[name], after[name]))}"

@@ -1,7 +1,7 @@
-"""What every score is by its definition, for `comparisons.py`.
+"""References for the definition of every score, used by `comparisons.py`.
 
-A reference takes a problem, what is known about it and a selector, and returns how to hold the
-fitted selector against sums in `np.longdouble`, or exact fractions where ties decide.
+A reference takes a problem, its supervision and a selector, and returns how to compare the fitted
+selector with sums in `np.longdouble`, or with exact fractions where ties decide.
 """
 
 from collections.abc import Callable
@@ -16,30 +16,30 @@ from tests.helpers import literal
 from linkselect import _supervision as supervision
 from linkselect._resampling import draw_bag, draw_subspaces
 
-# Of the natural scale of a score: the score itself, or what cancels in it.
+# Tolerance relative to the scale of a score: the score itself, or the terms that cancel in it.
 TOLERANCE = 1e-9
-# Two distances closer than this may be told apart by rounding alone.
+# The order of two distances closer than this may depend on rounding.
 NEAR_TIE = 1e-12
-# A graph without a larger weight may be refused, as one without any weight must be.
+# A graph whose weights are all smaller may be refused, as a graph without weights must be.
 FAINT = 1e-100
-# Smaller values are 0: float64 has lost their weights on the way.
+# Smaller values count as 0, because float64 loses their weights on the way.
 VANISHED = 1e-250
 
 
 class RoundingDecidesError(Exception):
-    """What is right hangs on the rounding of two nearly equal values."""
+    """The expected result depends on the rounding of two nearly equal values."""
 
 
 class NoAnswerError(Exception):
-    """The definition has no answer: the selector has to say so."""
+    """The definition has no answer, and the selector must raise an error."""
 
 
 class MismatchError(AssertionError):
-    """The selector says something else than its definition."""
+    """The result of the selector differs from its definition."""
 
 
 class Known(NamedTuple):
-    """What a selector is told, and the same as the sets of the definitions."""
+    """Supervision for a selector, and the same as the sets of the definitions."""
 
     arguments: dict
     M: np.ndarray
@@ -50,14 +50,14 @@ class Known(NamedTuple):
 
 
 class Reference(NamedTuple):
-    """What is right: `error_of` takes the fitted selector and returns its largest error."""
+    """The expected result: `error_of` returns the largest error of a fitted selector."""
 
     error_of: Callable
     may_refuse: bool = False
 
 
 def wide(problem):
-    """Return the samples in longdouble, counted from the first one, which changes no difference."""
+    """Return the samples in longdouble minus the first one, which changes no difference."""
     X = problem.X.astype(np.longdouble)
     return X - X[0]
 
@@ -68,14 +68,14 @@ def exactly(X):
 
 
 def largest_error(found, expected, scale=None):
-    """Return the largest error over its scale; what is not a number or infinite must be equal."""
+    """Return the largest error relative to its scale; NaN and infinite values must be equal."""
     found, expected = np.asarray(found, np.longdouble), np.asarray(expected, np.longdouble)
     scale = np.abs(expected) if scale is None else np.asarray(scale, np.longdouble)
     if found.shape != expected.shape:
         raise MismatchError(f"{found.shape} values instead of {expected.shape}")
     largest = 0.0
     for place, (value, right, unit) in enumerate(zip(found, expected, scale, strict=True)):
-        if np.isinf(unit):  # the sign of what cancels is open, and with it the score
+        if np.isinf(unit):  # the terms cancel: the sign of the score is undetermined
             continue
         if np.isnan(right) or np.isinf(right):
             same = np.isnan(value) if np.isnan(right) else value == right
@@ -95,7 +95,7 @@ def largest_error(found, expected, scale=None):
 
 
 def scores(expected, scale=None, may_refuse=False):
-    """Return the reference of a selector whose order follows from its scores."""
+    """Return the reference for a selector whose order follows its scores."""
 
     def error_of(fitted):
         error = largest_error(fitted.scores_, expected, scale)
@@ -110,7 +110,7 @@ def scores(expected, scale=None, may_refuse=False):
 
 
 def check_neighbors(X, k, queries=None, pool=None):
-    """Discard the problem where rounding decides who is among the k nearest."""
+    """Discard the problem if rounding decides which samples are among the k nearest."""
     D = literal.squared_distances(X)
     D64 = literal.squared_distances(X.astype(np.float64))
     everything = np.arange(len(X))
@@ -121,12 +121,12 @@ def check_neighbors(X, k, queries=None, pool=None):
 
 
 def check_cut(distances, in_float64, rows, k):
-    """Discard what is nearly a tie, or is one that float64 may not see."""
+    """Discard the problem if there are near ties, or ties that float64 may not detect."""
     inside, outside = np.sort(distances)[k - 1 : k + 1]
     if inside == outside:
         tied = distances == inside
         twins = (rows[tied] == rows[tied][0]).all()
-        # Where float64 has every digit of the sums, no order of adding them up loses one.
+        # If float64 represents the sums exactly, the order of summation does not matter.
         if not twins and (in_float64[tied] != distances[tied]).any():
             raise RoundingDecidesError
     elif outside - inside <= NEAR_TIE * outside:
@@ -140,7 +140,7 @@ def width(X, selector):
 
 
 def gauss(X, sigma):
-    """Return Gaussian weights; discard the problem where one is at the end of float64's range."""
+    """Return Gaussian weights; discard the problem if one is near the lower limit of float64."""
     G = literal.gauss(X, sigma)
     if ((G > 0) & (G < 1e-290)).any():
         raise RoundingDecidesError
@@ -148,13 +148,13 @@ def gauss(X, sigma):
 
 
 def refuse_faint(weights):
-    """Refuse a graph without weights; return whether a selector may refuse it."""
+    """Raise an error for a graph without weights; return whether a selector may refuse it."""
     if not weights.any():
         raise NoAnswerError
     return bool(weights.max() < FAINT)
 
 
-# -- scores that see the samples ---------------------------------------------------------------
+# -- unsupervised scores ----------------------------------------------------------------------
 
 
 def variance(problem, known, selector):
@@ -162,7 +162,7 @@ def variance(problem, known, selector):
 
 
 def neighbor_graph(X, selector):
-    """Return the weights, and whether they are so small that the selector may refuse them."""
+    """Return the weights, and whether they are so small that a selector may refuse them."""
     if selector.radius is None:
         check_neighbors(X, selector.n_neighbors)
         N = literal.near(X, selector.n_neighbors)
@@ -191,13 +191,13 @@ def spectral(problem, known, selector):
     value = literal.spectral_sums(X, W, selector.style)
     scale = np.abs(value)
     if selector.style == 3:
-        # Twice the spread, less the change.
+        # Twice the spread minus the change.
         scale = scale + 2 * np.abs(literal.spectral_sums(X, W, 1))
     return scores(value, scale, may_refuse)
 
 
 def sparsity(problem, known, selector):
-    """Check the weights by what they minimise, and the scores by the weights."""
+    """Check that the weights are optimal, and that the scores follow from them."""
     X = wide(problem)
 
     def error_of(fitted):
@@ -206,11 +206,11 @@ def sparsity(problem, known, selector):
             raise MismatchError("a row of weights does not sum to 1 without the sample itself")
         if selector.graph == "l1" and selector.form == "compensated" and len(X) < 20:
             check_optimum(X.astype(np.float64), S)
-        # Sums of 1 up to rounding: the offset of a feature must not meet them.
+        # The sums are 1 only up to rounding, so the features must have no offset.
         centred = X - X.mean(axis=0)
         deviation = np.sqrt((centred**2).mean(axis=0))
         residual = centred - S @ centred
-        # An error below 1e-9 deviations is called rounding, and 0.
+        # An error below 1e-9 standard deviations counts as 0.
         unsure = np.abs(np.abs(residual) - 1e-9 * deviation) < 1e-11 * deviation
         residual = np.where(np.abs(residual) <= 1e-9 * deviation, 0, residual)
         above, below = (residual**2).sum(axis=0), deviation**2
@@ -225,10 +225,10 @@ def sparsity(problem, known, selector):
 
 
 def check_optimum(X, S):
-    """Compare the objective of every sample with that of the linear program as printed (eq. 8)."""
+    """Compare the objective of every sample with that of the published linear program (eq. 8)."""
     size = np.abs(X).max()
     if not 1e-2 < size < 1e3:
-        return  # the limits of the linear program are absolute
+        return  # the tolerances of the linear program are absolute
     n, d = X.shape
     for i in range(n):
         others = np.delete(X - X[i], i, axis=0)
@@ -242,11 +242,11 @@ def check_optimum(X, S):
             raise MismatchError(f"sample {i}: objective {objective} instead of {solution.fun}")
 
 
-# -- scores that see classes -------------------------------------------------------------------
+# -- scores from labels ------------------------------------------------------------------------
 
 
 def scatters(X, y):
-    """Return the exact scatter between and within classes of every feature."""
+    """Return the exact scatter of every feature between and within classes."""
     return [literal.between_and_within(f, y) for f in exactly(X).T]
 
 
@@ -261,8 +261,8 @@ def number(value):
 def fisher_scores(X, y):
     """Return the scores and their scales.
 
-    A class mean is known to 1e-16 of the deviation, and a score is a square of such means: where
-    they all but meet, that is what its digits are counted from.
+    Class means have an error of 1e-16 standard deviations, and scores are squares of their
+    differences. If the means are nearly equal, the scale of the error follows from that.
     """
     values, scale = [], []
     for between, within in scatters(X, y):
@@ -311,15 +311,15 @@ def relieff(problem, known, selector):
     for i, label in product(range(len(distances)), np.unique(known.y)):
         others = (known.y == label) & (np.arange(len(distances)) != i)
         near = sorted(distances[i, others])[selector.n_neighbors - 1 : selector.n_neighbors + 1]
-        # What is so close counts as a tie, far above rounding; but it is none.
+        # The selector would treat such close values as a tie, although they are not.
         if len(near) == 2 and 0 < near[1] - near[0] < 1e-10:
             raise RoundingDecidesError
     expected = literal.relieff(problem.X, known.y, selector.n_neighbors, discrete)
-    # Differences are in units of the range of a feature.
+    # Differences are in units of the feature's range.
     return scores(expected, np.ones(d))
 
 
-# -- scores that see pairs ---------------------------------------------------------------------
+# -- scores from pairs -------------------------------------------------------------------------
 
 
 def need(known, *what):
@@ -359,7 +359,7 @@ def laplacian_constraint(problem, known, selector):
 
 
 def near_weights(X, selector):
-    """Return the width, and whether the Gaussian weights of the neighbours may be refused."""
+    """Return sigma, and whether a selector may refuse the Gaussian weights of the neighbours."""
     check_neighbors(X, selector.n_neighbors)
     sigma = width(X, selector)
     return sigma, refuse_faint(np.where(literal.near(X, selector.n_neighbors), gauss(X, sigma), 0))
@@ -386,7 +386,7 @@ def compensated_laplacian(problem, known, selector):
         _, total, between, within = parts
         most = total + between + within
         left = abs(total + between - within) / most if most else 1.0
-        # Of a small difference of large parts rounding may be all, and make its sign.
+        # A small difference of large terms may be pure rounding error, with either sign.
         scale.append(np.inf if left < 1e-6 else abs(value) / left)
     return scores(expected, scale, may_refuse)
 
@@ -420,7 +420,7 @@ def ensemble(problem, known, selector):
 
 
 def scgs(problem, known, selector):
-    """Check the conditions for the optimum, written out with dense matrices."""
+    """Check the optimality conditions, written out with dense matrices."""
     need(known, "any")
     X = problem.X
     check_neighbors(wide(problem), selector.n_neighbors)
@@ -456,7 +456,7 @@ def scgs(problem, known, selector):
             np.maximum(np.linalg.norm(gradient, axis=1) - penalty, 0),
         ).max()
         allowed = selector.tol * norms.max()
-        # A selector that says itself that it has not converged is believed.
+        # A selector that reports that it has not converged is not checked.
         rounding = 1e-9 * size * np.abs(W).max()
         if violation > 1.01 * allowed + rounding and fitted.violation_ <= selector.tol:
             raise MismatchError(

@@ -1,4 +1,4 @@
-"""Two summaries, and a reader of pages, for tests of reports."""
+"""Two summaries and an HTML parser for tests of reports."""
 
 import json
 import re
@@ -34,7 +34,7 @@ def wine():
 
 @cache
 def paired_summary():
-    """Summarize a search from pairs."""
+    """Return the summary of a search from pairs."""
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
@@ -49,12 +49,12 @@ def paired_page():
 
 @cache
 def strange_summary():
-    """Summarize a ranking of features and classes with strange names."""
+    """Return the summary of a ranking whose features and classes have unusual names."""
     X, y = wine()
     X = X.to_numpy()[:, : len(STRANGE_NAMES)]
     labels = np.array(["<b>bold</b>", "$y$", "</script>"])[y]
     selector = FisherScore(n_features_to_select=4).fit(X, labels)
-    # Past pandas, which cannot hold a lone surrogate.
+    # Without pandas, which cannot store a lone surrogate.
     selector.feature_names_in_ = np.array(STRANGE_NAMES, dtype=object)
     return summarize(selector, X, labels, source="<i>file</i>", call="rm '<x>' && echo \"$x\"")
 
@@ -66,7 +66,7 @@ def strange_page():
 
 
 class Page(HTMLParser):
-    """Collect tags, ids and the text outside of scripts and styles."""
+    """Collect tags, ids and the text outside scripts and styles."""
 
     def __init__(self, page):
         super().__init__()

@@ -1,4 +1,4 @@
-"""What every search finds by its definition, for `comparisons.py`."""
+"""References for the definition of every search, used by `comparisons.py`."""
 
 import warnings
 from itertools import pairwise
@@ -28,10 +28,10 @@ import linkselect as ls
 
 
 def follow(fitted, value, columns, scale=1.0, direction=1):
-    """Walk along the path of a greedy search: every step has to be a best one.
+    """Check that every step of a greedy search is optimal.
 
-    `value` takes the chosen features and a candidate. Where two candidates are equal but for
-    rounding both are right, unless their columns are equal: then the lower index wins.
+    `value` takes the selected features and a candidate. If two candidates are equal up to rounding,
+    both are accepted; if their columns are equal, the one with the lower index must be selected.
     """
     order, path = fitted.order_.tolist(), fitted.path_
     d = len(columns)
@@ -115,17 +115,17 @@ def check_width(X, target, counts, selector, sigma):
     if not (must.any() or cannot.any()):
         return largest_error([sigma], [1.0])
     positive = D[off & (D > 0)]
-    # The widths that are tried before the best one is refined; there may be a second minimum.
+    # Widths that are tried before the best one is refined, because there may be two minima.
     widths = np.geomspace(np.sqrt(positive.min()) / 4, np.sqrt(positive.max()) * 4, 64)
     least = min(mismatch(width) for width in widths)
-    # The refinement ends within 1e-6 of an end of its interval, where the minimum may be.
+    # If the minimum is at an end of the interval, the refinement ends within 1e-6 of it.
     if mismatch(sigma) > least + 1e-6:
         raise MismatchError(f"sigma={sigma} has mismatch {mismatch(sigma)} instead of {least}")
     return 0.0
 
 
 def check_minimum(fitted, value, scale):
-    """Follow the path to its end: nothing may be lower than the end that was chosen."""
+    """Check that no further step is lower than the end of the path."""
     if fitted.n_features_ != fitted.path_.argmin() + 1:
         raise MismatchError(f"{fitted.n_features_} features on {fitted.path_}")
     chosen = fitted.order_[: len(fitted.path_)].tolist()
@@ -178,7 +178,7 @@ def nearest_neighbor(problem, known, selector):
 
 
 def check_nearest(distances, in_float64, rows):
-    """Discard where rounding decides which sample is the nearest: all that nearly tie must tie."""
+    """Discard the problem if rounding decides which sample is the nearest."""
     least = distances.min()
     near = distances <= least * (1 + NEAR_TIE)
     if near.sum() > 1:
@@ -248,7 +248,7 @@ def trace_ratio(problem, known, selector):
         best += best[-1:] * len(constant)
         m = fitted.n_features_
         n_sizes = X.shape[1] if selector.n_features_to_select == "auto" else m
-        # As for a single feature, a ratio of 0 is known to the rounding of the class means.
+        # As for a single feature, a ratio of 0 is exact up to the rounding of the class means.
         scale = np.maximum(np.abs(best), 1e-20)
         error = max(error, largest_error(fitted.path_, best[:n_sizes], scale[:n_sizes]))
         error = max(error, largest_error([fitted.ratio_], [best[m - 1]], [scale[m - 1]]))
@@ -267,7 +267,7 @@ def link_selector(problem, known, selector):
         raise NoAnswerError
     labels = np.full(len(X), -1) if known.y is None else known.y
     pairs = known.arguments.get("pairs", ls.Pairs())
-    # Links between two labelled samples say what the labels say.
+    # Links between two labelled samples repeat the labels.
     must = [(a, b) for a, b in pairs.must if min(labels[a], labels[b]) < 0]
     F = literal.scaled_features(X, selector.scale)
     varies = F.any(axis=0)
@@ -294,7 +294,7 @@ def link_selector(problem, known, selector):
     return Reference(error_of)
 
 
-# What the selectors are that the one above them ranks by.
+# The selectors that are combined in the case above.
 INNER = {ls.FisherScore: fisher, ls.VarianceScore: variance}
 
 
@@ -318,7 +318,7 @@ def redundancy(problem, known, selector):
             largest = max(abs(unit[:, candidate] @ unit[:, f]) for f in chosen)
             return (1 - selector.weight) * merit[candidate] - selector.weight * largest
 
-        # Equal columns go by merit, which the estimator gives them by index.
+        # Equal columns are ordered by merit, which the estimator orders by index.
         return max(error, follow(fitted, value, X.T, 1.0, -1))
 
     return Reference(error_of, inner.may_refuse)

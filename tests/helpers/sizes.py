@@ -1,7 +1,7 @@
-"""The sizes that decide how work is cut up, and from when on it is compiled or drawn.
+"""Sizes that determine how work is divided, and from which size on it is compiled or sampled.
 
-No result depends on them. A test sets them by name alone, in every module that has the name, so
-that it need not know where in the library a size lives. `tests/conftest.py` has the fixtures.
+Results do not depend on them. A test sets a size by name in every module that has this name, and
+thus need not know where it is defined. `tests/conftest.py` has the fixtures.
 """
 
 import importlib
@@ -13,7 +13,7 @@ from math import inf
 import linkselect
 from linkselect._compiled import hits, manhattan, similarity_sums
 
-# Blocks, tiles and chunks, each with its smallest value that makes sense.
+# Blocks, tiles and chunks, each with the smallest sensible value.
 LEAST = {
     "BLOCK_SIZE": 16,
     "CELLS_AS_BITS": 1,
@@ -61,14 +61,14 @@ OTHERS = ("cli", "labelling", "plot", "report", "reproduction")
 
 @cache
 def _modules():
-    """Load all modules that compute: one that is loaded later would keep a size of the test's."""
+    """Import all modules that compute; one imported later would keep the size set by a test."""
     found = pkgutil.walk_packages(linkselect.__path__, "linkselect.", onerror=None)
     names = [each.name for each in found if each.name.split(".")[1] not in (*OTHERS, "__main__")]
     return [importlib.import_module(name) for name in names]
 
 
 def set_sizes(patch, **sizes):
-    """Give sizes other values, in every module that has them."""
+    """Set sizes in every module that has them."""
     for name, value in sizes.items():
         having = [module for module in _modules() if name in vars(module)]
         assert having, f"no module has {name}"
@@ -77,37 +77,37 @@ def set_sizes(patch, **sizes):
 
 
 def value_of(name):
-    """Return the value of a size, which is the same in every module that has it."""
+    """Return the value of a size, which is equal in every module that has it."""
     (value,) = {vars(module)[name] for module in _modules() if name in vars(module)}
     return value
 
 
 def shrink(patch, more=0):
-    """Cut work into the smallest blocks, or into ones that are a little larger."""
+    """Divide work into the smallest blocks, or into slightly larger ones."""
     set_sizes(patch, **{name: least + more for name, least in LEAST.items()})
 
 
 def shrink_parts(patch, n_bytes, part_bytes=None):
-    """Read stored samples so many bytes at a time, in parts of as many, or of more."""
+    """Set the bytes that are read at once from stored samples, and the size of their parts."""
     part_bytes = part_bytes or n_bytes
     set_sizes(patch, SLAB_BYTES=n_bytes, PART_BYTES=part_bytes, STRETCH_BYTES=n_bytes // 2)
 
 
 def compile_from(patch, is_always):
-    """Run compiled loops whatever the size, or never."""
+    """Always run compiled loops, or never."""
     least = 0 if is_always else inf
     set_sizes(patch, CANDIDATES_WORTH_SORTING=0, **dict.fromkeys(WORTH_COMPILING, least))
 
 
 def remove_numba(patch):
-    """Let numba not be installed, where loops would be compiled."""
+    """Simulate that numba is not installed."""
     patch.setitem(sys.modules, "numba", None)
-    # What is kept of earlier calls stays for later tests: to compile takes seconds.
+    # Loops cached by earlier calls remain for later tests, because compiling takes seconds.
     set_sizes(patch, **{loop.__name__: loop.__wrapped__ for loop in LOOPS})
     compile_from(patch, is_always=True)
 
 
 def calls_of(loop):
-    """Count how often a search has asked for a compiled loop, which is made once."""
+    """Count how often a search has requested a compiled loop, which is compiled once."""
     found = loop.cache_info()
     return found.hits + found.misses

@@ -1,4 +1,4 @@
-"""Made spectra: two narrow bands tell two classes apart, and a baseline that differs by sample."""
+"""Generated spectra: two narrow bands separate two classes, and each sample has a baseline."""
 
 import numpy as np
 from sklearn.preprocessing import MinMaxScaler
@@ -10,11 +10,11 @@ N_SAMPLES, N_CHANNELS = 60, 300
 
 
 def draw_spectra(seed):
-    """Return spectra scaled to [0, 1], 20 must-links and 20 cannot-links, and the channels inside.
+    """Return spectra scaled to [0, 1], 20 pairs of each kind, and the channels of the bands.
 
     The baseline is a random parabola for each sample, as large as the difference between the
-    classes in the bands. Graphs of neighbours therefore see the baseline, and so does every method
-    that rewards features which are smooth on such a graph.
+    classes in the bands. Neighbour graphs therefore follow the baseline, and so does every method
+    that prefers features that are smooth on such a graph.
     """
     rng = np.random.default_rng(seed)
     classes = np.arange(N_SAMPLES) % 2
@@ -31,5 +31,5 @@ def draw_spectra(seed):
 
 
 def n_inside(selector, X, pairs, inside, n_best=20):
-    """Count how many of the best features lie in the bands."""
+    """Count the best features that are in the bands."""
     return int(inside[selector.fit(X, pairs=pairs).order_[:n_best]].sum())

@@ -1,4 +1,4 @@
-"""Samples of every stored kind, small, and cut into many parts."""
+"""Small samples in every kind of storage, divided into many parts."""
 
 import os
 import shutil
@@ -41,13 +41,13 @@ def make_parts_small(monkeypatch, slab_bytes=2000, part_bytes=4000):
 
 
 def touch_later(path):
-    """Let a file have changed a second later: some systems count in hundredths of a second."""
+    """Set the modification time a second later; some systems round it to hundredths of a second."""
     state = path.stat()
     os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns + 10**9))
 
 
 def replace_by_copy(path):
-    """Put a copy with the same size and time in place of a file."""
+    """Replace a file by a copy with the same size and modification time."""
     copy = path.with_name(f"{path.name}.copy")
     shutil.copy2(path, copy)
     copy.replace(path)
@@ -167,7 +167,7 @@ def random_values(shape=(200, 13), dtype=np.float32):
 
 
 def peak_memory(statements):
-    """Return the peak of anonymous memory, in MB, that some statements add in a new process."""
+    """Return the peak of additional anonymous memory, in MB, of statements in a new process."""
     code = """
     import threading, time
     import numpy as np
@@ -204,7 +204,7 @@ def _fail_at_row_50(block, block_info=None):
 
 
 def failing_at_row_50(values):
-    """Return a dask array of which one line of blocks cannot be computed."""
+    """Return a dask array in which one row of blocks cannot be computed."""
     X = dask.array.from_array(values, chunks=(25, 6))
     return X.map_blocks(_fail_at_row_50, dtype=values.dtype)
 
@@ -214,7 +214,7 @@ FAILED_AT_ROW_50 = (
 )
 
 
-# Functions of parts, here so that worker processes can load them.
+# Functions of parts, defined here so that worker processes can import them.
 def total(part):
     return sum(values.sum(dtype=np.float64) for _, values in part.slabs())
 
@@ -237,9 +237,9 @@ def inputs(part, labels, taken):
 
 
 class Gate:
-    """Lets some tasks through, and holds up all others until it is opened, in whatever process.
+    """Let some tasks pass and make all others wait until it is opened, across processes.
 
-    However slow a machine is, a test can look at a job that has begun and has not ended.
+    A test can thus inspect a job that has begun but not ended, however slow the machine is.
     """
 
     def __init__(self, folder, n_free):
@@ -290,7 +290,7 @@ def sum_of(path):
 
 
 class Watched:
-    """An array that notes the shapes that were read of it; copies note them in the same list."""
+    """An array that records the shapes read from it; copies share the record."""
 
     read = []
     ndim = 2

@@ -1,4 +1,4 @@
-"""A table as strangers bring them: ids, text, dates, yes and no, gaps, and labels for some rows."""
+"""A typical unprepared table: ids, text, dates, yes and no, gaps, and labels for some rows."""
 
 import csv
 
@@ -9,10 +9,10 @@ N_INFORMATIVE = 15
 
 
 def make_stranger(n_rows=200, n_genes=3000, seed=0, labelled=0.5, missing=0.01, one_sided=False):
-    """Return the header, the rows as text, and the names of the genes that tell the classes apart.
+    """Return the header, the rows as text, and the names of the informative genes.
 
     Two classes; the informative genes of one are shifted by 1.2 standard deviations, half of them
-    up and half down, or all of them up. Genes have scales of their own, as measurements have.
+    up and half down, or all of them up. Each gene has its own scale.
     """
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, n_genes))

@@ -1,4 +1,4 @@
-"""A paper of our own, so that commands and calls are tested without data and in seconds."""
+"""A fictitious paper, to test reproduction without data and within seconds."""
 
 import sys
 import types
@@ -42,7 +42,7 @@ PAPER = Paper("toy", "A toy paper", compute,
 
 
 def add_toy_paper(monkeypatch):
-    """Make the paper known under the name "toy"; return its module."""
+    """Register the paper under the name "toy"; return its module."""
     toy = types.ModuleType("toy_paper")
     exec(TOY_PAPER, vars(toy))
     monkeypatch.setitem(papers.PAPERS, "toy", "toy")

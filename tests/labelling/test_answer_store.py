@@ -409,7 +409,7 @@ def test_a_file_is_moved_away_and_back(opened, target, out):
 
 def test_a_deleted_file_is_rewritten_after_a_message(opened, target, out):
     target.unlink()
-    answer_refused(*opened, "the next answer creates it again")
+    answer_refused(*opened, "the next answer creates a new file")
     answer_taken(*opened)
     answer_taken(*opened)
     ended(*opened, out)

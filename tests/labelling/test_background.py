@@ -269,12 +269,12 @@ def test_the_report(tmp_path, kind, cannot):
     found = _worker.report(stored(tmp_path, kind(X)), Links(MUST, cannot), "the <call>")
     page = found["report"].decode()
     assert found["alarms"] == ()
-    assert "LinkSelector selects" in page
+    assert "LinkSelector" in page
     assert "the &lt;call&gt;" in page
     # Must-links alone are validated against random pairs.
     assert ("Cannot validate" in page) == bool(cannot)
     assert '"feature":["' in page
-    assert "named by the table" in page
+    assert ", named</dd>" in page
 
 
 SCRIPT = """
@@ -350,7 +350,7 @@ def test_a_script_without_a_guard_runs_once_and_leaves_nothing(tmp_path, how):
     assert not list(temporary.glob("linkselect-*"))
 
 
-@pytest.mark.filterwarnings("ignore:.*features are constant")
+@pytest.mark.filterwarnings("ignore:.*features (is|are) constant")
 def test_constant_features_are_not_among_the_best(tmp_path):
     for X, n_best in ((np.column_stack([np.ones(60), y]), 1), (np.ones((60, 2)), 0)):
         file = stored(tmp_path, X)

@@ -46,6 +46,7 @@ def said():
             {"reason": "Cannot validate: there is one."},
             "Cannot validate yet: there is one. Checked",
         ),
+        ({"reason": "Cannot validate: no must-links."}, "Cannot validate yet: no alike pairs."),
     ],
 )
 def test_held_out(said, checked, sentence):

@@ -144,7 +144,7 @@ def check_one_command_goes_on(asked, result):
         text=True,
     )
     assert "Written: report.html" in done.stdout
-    assert "broken.png is left out: it is not a picture that can be read." in done.stderr
+    assert "Skipped broken.png: it is not a readable picture." in done.stderr
 
 
 def check_nothing_is_cut_off_on_a_phone(result):

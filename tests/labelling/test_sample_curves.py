@@ -171,7 +171,7 @@ def test_files_are_found_by_id_and_nothing_else_is_opened(folder):
 
 
 def test_a_folder_without_matching_curves_is_explained(folder, tmp_path):
-    with pytest.raises(GuidedValueError, match=r"No sample has a curve.*such as 'x'.*\.csv, \.npy"):
+    with pytest.raises(GuidedValueError, match=r"No sample has a curve.*like 'x'.*\.csv, \.npy"):
         curves_in_folder(folder, ["x"])
     with pytest.raises(GuidedValueError, match="There is no folder .* Pass the folder of"):
         curves_in_folder(tmp_path / "absent", ["x"])

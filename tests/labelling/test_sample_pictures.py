@@ -54,7 +54,7 @@ def test_an_absolute_name_is_refused(folder):
 
 
 def test_a_folder_without_matching_pictures_is_explained(folder, tmp_path):
-    with pytest.raises(GuidedValueError, match=r"such as 'x'.*such as 'a'.*Name each file"):
+    with pytest.raises(GuidedValueError, match=r"like 'x'.*like 'a'.*Name each file"):
         pictures_in_folder(folder, ["x", "y"])
     with pytest.raises(GuidedValueError, match="There is no folder"):
         pictures_in_folder(tmp_path / "absent", ["x"])

@@ -111,7 +111,7 @@ def test_notes_name_what_is_left_out(photos):
 
 
 def test_without_pictures(tmp_path):
-    with pytest.raises(ValueError, match=r"it is empty\. Supported file endings are \.png"):
+    with pytest.raises(ValueError, match=r"it is empty\. Supported file extensions are \.png"):
         read_folder(tmp_path)
     (tmp_path / "a.png").write_bytes(b"no picture")
     with pytest.raises(ValueError, match=r"has no usable pictures: a\.png is not"):

@@ -244,7 +244,7 @@ def test_a_pair_that_is_needed_says_so():
     ax = plot.pair_worth(worth, ax=new_axes())
     pixels(ax)
     assert ax.get_yticklabels()[0].get_text() == "$a - x"
-    assert ax.texts[0].get_text().startswith("needed")
+    assert ax.texts[0].get_text().startswith("no ranking")
     for wrong in ([], worth):
         with pytest.raises(ValueError, match=r"empty|n=0"):
             plot.pair_worth(wrong, 0)
@@ -442,7 +442,7 @@ def test_wrong_arguments():
     selector = FisherScore().fit(WINE, WINE_LABELS)
     with pytest.raises(TypeError, match="FisherScore has no path_"):
         plot.path(selector)
-    with pytest.raises(TypeError, match="of a Pipeline its step"):
+    with pytest.raises(TypeError, match="for a Pipeline, its step"):
         plot.scores(make_pipeline(FisherScore()).fit(WINE, WINE_LABELS))
     with pytest.raises(ValueError, match="names has 2 entries"):
         plot.scores(selector, names=["a", "b"])

@@ -216,7 +216,7 @@ def test_filtering(open_report):
     assert page.locator("#shown").inner_text() == "1 to 50 of 120 features"
     page.locator("#filter").fill("no such name")
     assert column(page, 2) == []
-    assert page.locator("#shown").inner_text() == "no feature has such a name"
+    assert page.locator("#shown").inner_text() == "no feature matches"
     assert page.locator(".pages").is_hidden()
 
 
@@ -376,7 +376,7 @@ def test_each_selected_feature_has_a_card(open_report):
     labels = cards.first.locator("svg text").all_text_contents()
     assert "$healthy$" in labels
     text = page.locator(".cards").inner_text()
-    assert "Selected in 100% of 50 resamples, give or take 5%." in text
+    assert "Selection frequency 1.00 ± 0.05 (2 standard errors)." in text
     assert "Highly correlated with x9 (1.00)" in text
 
 

@@ -34,8 +34,8 @@ def test_comparison_page(comparison, tmp_path):
     write_comparison(comparison, tmp_path / "c.html", source="wine.csv")
     assert shown.count("the labels of 178 samples") == 2, "in words and in the table"
     assert "neither labels nor pairs" in shown
-    assert "the random choice counting as one" in shown
-    assert "Repeat it" not in (tmp_path / "c.html").read_text(encoding="utf-8")
+    assert "including the random choice" in shown
+    assert "Reproduce this result" not in (tmp_path / "c.html").read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="names has 1 entries"):
         comparison_page(comparison, names=["one"])
 

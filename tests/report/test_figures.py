@@ -97,7 +97,7 @@ def test_the_curve_marks_the_number():
     found["method"]["n_selected"] = 5
     curve = ranking_figure(found).axes[1]
     assert curve.get_xscale() == "log"
-    assert [text.get_text() for text in curve.texts] == ["5 kept"]
+    assert [text.get_text() for text in curve.texts] == ["5 selected"]
     assert "5" in [text.get_text() for text in curve.get_xticklabels()]
     assert 5 in np.ravel([line.get_xdata() for line in curve.lines if len(line.get_xdata()) == 2])
 
@@ -133,7 +133,7 @@ def test_a_comparison(width, tmp_path):
     save(figure, tmp_path, "pdf")
     # The legend stands below the curves, not over them.
     assert legend.get_window_extent().y1 < curves.get_window_extent().y0
-    assert "mean over 2 runs" in comparison_caption(found)
+    assert "standard deviation over 2 runs" in comparison_caption(found)
 
 
 LONG_NAMES = (

@@ -65,14 +65,14 @@ def test_a_path_without_an_optimum_has_no_best_point(selector):
     X, y = wine()
     page = render(summarize(selector.fit(X, y), X, y))
     assert "diamond" not in page
-    assert "no best point is marked" in page
+    assert "no optimum is marked" in page
     assert "maximum" not in page
 
 
 def test_a_path_with_an_optimum_has_a_best_point():
     X, y = wine()
     for page in (paired_page(), render(summarize(NearestNeighborSFS(3).fit(X, y), X, y))):
-        assert "The diamond is its best point" in page
+        assert "The diamond marks the optimum" in page
         assert "imum " in page
 
 
@@ -93,10 +93,11 @@ def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
-    assert page.count("Can it be trusted?") == 1
-    assert "AUC of held-out pairs" in page
+    assert page.count("How reliable is the ranking?") == 1
+    assert "Held-out pairs: AUC " in page
+    assert " (2 standard errors; chance " in page
     assert "Better than chance (p = 0.025);" in page
-    assert "not shown to be better than chance" not in page
+    assert "Not significantly better than chance" not in page
     table = embedded(page)
     assert all(0 <= share <= 1 for share in table["frequency"])
     assert table["reason"][:3] == ["selected"] * 3
@@ -111,8 +112,8 @@ def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
     text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
     assert text[0] == text[2] == "Warning:"
-    assert text[1].startswith("The selection is unstable: on ")
-    assert text[3].startswith("The selected features are not shown to agree with the pairs better")
+    assert text[1].startswith("The selection is unstable: over ")
+    assert text[3].startswith("On held-out pairs, the selected features did not perform significantly")
 
 
 @pytest.mark.parametrize("value", [0.3, 1.0])
@@ -139,7 +140,7 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
     }
     summary["notes"] = ["left out 1 column.", "scgs_like is a name."]
     page = render(summary)
-    assert "Chance gives 50, which is not shown to be less; as many random" in page
+    assert "50 % by chance (no significant difference), 40 % in the same number of random" in page
     assert "<li>Left out 1 column.</li>" in page
     assert "<li>scgs_like is a name.</li>" in page
 
@@ -147,7 +148,7 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        (None, "Without labels or pairs nothing can be held out"),
+        (None, "Without labels or pairs, nothing can be held out"),
         (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: at least 5 independent must-links"),
     ],
 )
@@ -175,20 +176,21 @@ def test_alarms():
     found = {"estimate": estimate, "better_than_chance": None, "reason": None, "n_resamples": 5}
     found |= {"selected": ["g1", "g2"], "selected_again": [0.0, 0.4]}
     assert alarms(found, 500) == [
-        "The selection is unstable: on 5 resamples of half the samples, a selected feature or one "
-        "highly correlated with it is selected in 20 % of them on average; chance gives 0.4 %.",
-        "On held-out pairs, as many random features (0.70) do better than the selected ones "
-        "(0.60).",
+        "The selection is unstable: over 5 resamples of half the samples, the mean selection "
+        "frequency is 0.20, counting highly correlated features (chance 0.004).",
+        "The same number of random features (0.70) separate held-out must-links from cannot-links "
+        "better than the selected features (0.60).",
     ]
     found |= {"selected_again": [0.0, 0.4], "together": [0.0, 1.0]}
     assert alarms(found, 500)[0] == (
         "The best feature, g1, was selected in none of 5 resamples of half the samples, nor was "
-        "one highly correlated with it."
+        "a feature highly correlated with it."
     )
     better = {**estimate, "random_features": 0.5, "all_features": 0.9}
     found |= {"estimate": better, "better_than_chance": True, "together": [0.6, 0.4]}
     assert alarms(found, 500) == [
-        "On held-out pairs, all 500 features (0.90) do better than the selected ones (0.60)."
+        "All 500 features (0.90) separate held-out must-links from cannot-links better than the "
+        "selected features (0.60)."
     ]
 
 

@@ -168,7 +168,7 @@ def test_constant_features_and_twins(put, cancer):
     X, y = cancer
     odd = np.column_stack([X[:, 3], np.ones(len(X)), X, X[:, 0]])
     for selector in (ls.FisherScore(), ls.LaplacianScore()):
-        with pytest.warns(UserWarning, match="1 of 33 features are constant"):
+        with pytest.warns(UserWarning, match="1 of 33 features is constant"):
             here, there = assert_same_fit(selector, put, odd, y)
         scores = to_numpy(there.scores_)
         assert scores[0] == scores[5]

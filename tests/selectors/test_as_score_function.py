@@ -49,7 +49,7 @@ def test_the_same_features_as_the_selector(selector, k, wine):
     fitted = clone(selector).set_params(n_features_to_select=k).fit(*wine)
     kept = SelectKBest(AsScoreFunction(selector), k=k).fit(*wine).get_support()
     edge = np.sort(fitted.scores_[fitted.order_[k - 1 : k + 1]])
-    if edge[0] == edge[1]:  # a tie at the edge: which of the equal ones is kept may differ
+    if edge[0] == edge[1]:  # a tie for the last place: the kept feature may differ
         assert_array_equal(np.sort(fitted.scores_[kept]), np.sort(fitted.scores_[fitted.support_]))
     else:
         assert_array_equal(kept, fitted.support_)
@@ -87,13 +87,13 @@ def test_undefined_scores_come_last_and_infinitely_bad_ones_before_them():
 
 def test_constant_features_come_last():
     X = np.array([[0, 0, 1, 1], [5, 5, 5, 5], [0, 1, 2, 3]], dtype=float).T
-    with pytest.warns(UserWarning, match="1 of 3 features are constant"):
+    with pytest.warns(UserWarning, match="1 of 3 features is constant"):
         kept = SelectKBest(AsScoreFunction(ls.ConstraintScore()), k=2).fit(X, [0, 0, 1, 1])
     assert_array_equal(kept.get_support(), [True, False, True])
 
 
 class _Fixed(ls.VarianceScore):
-    """A selector with given scores, of which smaller is better."""
+    """A selector with given scores; smaller is better."""
 
     greater_is_better = False
 

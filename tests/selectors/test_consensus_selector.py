@@ -106,16 +106,16 @@ def test_a_default_member_without_replacement_is_left_out_and_named(kind):
 
 def test_variance_ranks_if_no_member_can():
     X, _ = without_neighbors()
-    pairs = ls.Pairs(must=[(0, 1)])  # one group: nothing for the similarity
+    pairs = ls.Pairs(must=[(0, 1)])  # one group, so the similarity score cannot rank
     with pytest.warns(UserWarning, match="is left out|No default member can rank") as caught:
         found = ls.ConsensusSelector(weights=[1, 0]).fit(X, pairs=pairs)
-    assert "No default member can rank these data; VarianceScore" in str(caught[1].message)
+    assert "No default member can rank these data, so VarianceScore" in str(caught[1].message)
     assert names_of(found) == ["variance"]
     assert_array_equal(found.order_, ls.VarianceScore().fit(X).order_)
 
 
 def test_a_default_member_without_any_score_does_not_vote():
-    """Its order would be that of the columns."""
+    """Its ranking would be the column order."""
     X = np.random.default_rng(0).normal(size=(30, 1400))
     with pytest.warns(UserWarning, match="1400 of 1400 features vary|is left out. No feature has"):
         found = clone(AUTO).fit(X, pairs=ls.Pairs(must=[(0, 1)]))
@@ -123,7 +123,7 @@ def test_a_default_member_without_any_score_does_not_vote():
 
 
 def test_labels_of_one_class(wine):
-    with pytest.warns(UserWarning, match="Member 'mrmr' .* left out. y has the one class 0"):
+    with pytest.warns(UserWarning, match="Member 'mrmr' .* left out. y has only the class 0"):
         assert names_of(clone(AUTO).fit(wine[0], np.zeros(len(wine[0])))) == ["scgs"]
 
 
@@ -142,7 +142,7 @@ def test_constant_features_rank_last(known):
         "all": {"y": y},
         "nothing": {},
     }[known]
-    with pytest.warns(UserWarning, match="are constant; they rank last|have no score") as caught:
+    with pytest.warns(UserWarning, match="(is|are) constant and ranks? last|no score") as caught:
         found = clone(AUTO).fit(X, **given)
     assert "constant" in str(caught[-1].message)
     assert constant.any()
@@ -180,7 +180,7 @@ def test_default_members_see_scaled_features(wine, pairs):
 def test_default_members_see_features_of_tiny_and_huge_units(store, wine, pairs):
     X = np.where(wine[0] > 0.2, wine[0], 0.0)
     powers = np.zeros(X.shape[1], dtype=int)
-    powers[[0, 6, 12]] = [-70, -200, 200]  # scikit-learn takes ranges below 2e-15 as constant
+    powers[[0, 6, 12]] = [-70, -200, 200]  # scikit-learn treats ranges below 2e-15 as constant
     expected = clone(AUTO).fit(store(X), pairs=pairs)
     found = clone(AUTO).fit(store(np.ldexp(X, powers)), pairs=pairs)
     assert_array_equal(found.scores_, expected.scores_)
@@ -225,7 +225,7 @@ def test_a_feature_without_a_score_is_the_last_of_a_member(wine):
     assert found.rankings_[0, 0] == wine[0].shape[1]
 
 
-def test_members_are_told_what_they_can_use(wine, pairs):
+def test_members_get_the_supervision_that_they_use(wine, pairs):
     X, y = wine
     members = [("fisher", ls.FisherScore()), ("constraint", ls.ConstraintScore())]
     found = ls.ConsensusSelector(estimators=members).fit(X, y, pairs=pairs)
@@ -253,7 +253,7 @@ def test_sparse_samples(pairs, wine):
 
 
 def test_a_single_strong_feature_may_be_lost():
-    """The limit that the class names: a single strong feature, all others vary together."""
+    """The documented limitation: a single strong feature, while all others vary together."""
     rng = np.random.default_rng(0)
     y = rng.permutation(np.arange(120) % 2)
     X = 0.3 * rng.normal(size=(120, 100)) + 2 * rng.normal(size=(120, 1))
@@ -291,12 +291,12 @@ def test_its_description_follows_from_its_members():
         ({"estimators": "pairs"}, "estimators"),
         ({"estimators": [(1, ls.FisherScore())]}, r"is not a list of \(name, selector\)"),
         ({"estimators": [("a", ls.FisherScore(), 1)]}, r"is not a list of \(name, selector\)"),
-        ({"weights": [1, 2]}, "do not weigh 1 members"),
-        ({"weights": [-1]}, "none is negative"),
-        ({"weights": [np.inf]}, "1 finite numbers"),
-        ({"weights": [np.nan]}, "1 finite numbers"),
-        ({"weights": ["much"]}, "do not weigh 1 members"),
-        ({"weights": [[1], [2, 3]]}, "do not weigh 1 members"),
+        ({"weights": [1, 2]}, "cannot weight 1 member"),
+        ({"weights": [-1]}, "finite, non-negative"),
+        ({"weights": [np.inf]}, "one finite"),
+        ({"weights": [np.nan]}, "one finite"),
+        ({"weights": ["much"]}, "cannot weight 1 member"),
+        ({"weights": [[1], [2, 3]]}, "cannot weight 1 member"),
     ],
 )
 def test_wrong_parameters(parameters, message, wine):
@@ -306,7 +306,7 @@ def test_wrong_parameters(parameters, message, wine):
 
 
 @pytest.mark.parametrize("member", ["drop", None, ls.FisherScore, 3])
-def test_members_that_are_no_selectors(member, wine):
+def test_members_that_are_not_selectors(member, wine):
     selector = clone(OWN).set_params(fisher=member)
     with pytest.raises(TypeError, match=r"Member 'fisher' is .*, not a selector. Write \[\("):
         selector.fit(*wine)
@@ -334,8 +334,8 @@ def test_equal_mean_ranks_tie_whatever_the_weights(wine):
         assert_array_equal(found.order_, plain.order_)
 
 
-def test_pairs_of_which_none_is_left_are_not_taken_for_no_pairs(wine):
-    with pytest.raises(ValueError, match="was given pairs, but there is none"):
+def test_empty_pairs_are_not_treated_as_no_pairs(wine):
+    with pytest.raises(ValueError, match="was given pairs, but no pair has both ends"):
         AUTO.fit(wine[0], pairs=ls.Pairs())
 
 
@@ -397,7 +397,7 @@ def test_the_positions_of_the_last_version_work_with_a_warning(positions, names)
     assert found.get_params(deep=False) == expected.get_params(deep=False)
 
 
-def test_what_every_member_would_say_about_pairs_is_said_once(wine):
+def test_warnings_about_pairs_are_issued_once_for_all_members(wine):
     X, y = wine
     pairs = ls.Pairs.from_labels(y, n_must=2, n_cannot=3, random_state=0)
     contrary = ls.Pairs(cannot=pairs.must[:1])

@@ -107,7 +107,7 @@ def test_copies_take_one_place(selector):
 
 
 def greedy(value, n_features, first, n_steps):
-    """Add the feature with the largest value, given the chosen ones."""
+    """Add the feature with the largest value, given the selected features."""
     chosen = list(first)
     while len(chosen) < n_steps:
         rest = [one for one in range(n_features) if one not in chosen]
@@ -118,7 +118,7 @@ def greedy(value, n_features, first, n_steps):
 def test_link_selector_adds_to_what_is_kept():
     X, _ = some_data()
     keep = [7, 3]
-    # With nothing known T = FF', so the literal criterion is short.
+    # Without supervision T = FF', so the literal criterion is short.
     F = X / np.ptp(X, axis=0)
     F = F - F.mean(axis=0)
     ridge = 0.5 * (F**2).sum() / 8
@@ -130,7 +130,7 @@ def test_link_selector_adds_to_what_is_kept():
 
     rules = ls.FeatureRules(ls.LinkSelector(scale="range"), 6, keep=keep).fit(X)
     assert_array_equal(rules.order_[:6], greedy(explained, 8, keep, 6))
-    # A copy of the best feature leaves it nothing to add.
+    # If a copy of the best feature is kept, the best feature adds nothing.
     best = ls.LinkSelector(scale="range").fit(X).order_[0]
     twice = np.column_stack([X, X[:, best]])
     again = ls.FeatureRules(ls.LinkSelector(scale="range"), 4, keep=[8]).fit(twice)
@@ -255,17 +255,17 @@ def test_names_patterns_and_frames():
 @pytest.mark.parametrize(
     ("rules", "message"),
     [
-        ({"keep": ["tmp_a"]}, "'tmp_a', which is no feature.* Did you mean 'temp_a'"),
-        ({"keep": [6]}, "keep has 6, which is no feature.*0 to 5"),
-        ({"exclude": [True]}, "mask of 1 values, but X has 6 features"),
+        ({"keep": ["tmp_a"]}, "'tmp_a', which is not a feature.* Did you mean 'temp_a'"),
+        ({"keep": [6]}, "keep contains 6, which is not a feature.*0 to 5"),
+        ({"exclude": [True]}, "mask of 1 value, but X has 6 features"),
         ({"keep": ["age"], "exclude": ["age"]}, "'age' is both kept and excluded"),
-        ({"exclude": list(range(6))}, "leaves no feature"),
+        ({"exclude": list(range(6))}, "exclude removes every feature"),
         ({"groups": ["wind_*"]}, r"No feature matches the pattern 'wind_\*'"),
         ({"groups": {"a": [0, 1], "b": [1, 2]}}, "'temp_b' is in two groups, 'a' and 'b'"),
         ({"groups": [[]]}, "Group 0 has no members"),
         ({"groups": [[0, 1, 2], [3, 4, 5]], "n_features_to_select": 2}, "smallest group has 3"),
-        ({"keep": [0, 1, 2], "n_features_to_select": 2}, "3 features are kept.*allows 2"),
-        ({"exclude": [0, 1], "n_features_to_select": 5}, "only 4 features are left"),
+        ({"keep": [0, 1, 2], "n_features_to_select": 2}, "keep contains 3 features.*allows only 2"),
+        ({"exclude": [0, 1], "n_features_to_select": 5}, "exclude leaves only 4 features"),
         ({"copies": "some"}, "'copies' parameter"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Selectors of scikit-learn with a ranking, as `compare` and the command line take them."""
+"""Rankings by selectors of scikit-learn, as used by `compare` and the command line."""
 
 import numpy as np
 import pytest
@@ -59,7 +59,7 @@ def test_the_order_of_eliminated_features_is_kept(wine):
     found = Ranked(RFE(model), 4).fit(X, y)
     plain = RFE(model, n_features_to_select=4).fit(X, y)
     np.testing.assert_array_equal(np.sort(plain.ranking_), plain.ranking_[found.order_])
-    # The kept ones, tied there, follow the last model.
+    # The kept features, which tie in `ranking_`, are ordered by the last model.
     weights = np.abs(plain.estimator_.coef_).sum(axis=0)
     kept = np.flatnonzero(plain.support_)
     np.testing.assert_array_equal(found.order_[:4], kept[np.argsort(-weights)])
@@ -73,7 +73,7 @@ def test_coefficients_rank_what_a_model_keeps(wine):
     np.testing.assert_array_equal(found.order_, np.argsort(-size))
 
 
-def test_ours_are_only_copied(wine):
+def test_selectors_of_this_library_are_only_copied(wine):
     ours = FisherScore()
     assert isinstance(ranked_with(ours, 2), FisherScore)
     assert ranked_with(ours, 2).n_features_to_select == 2
@@ -81,7 +81,7 @@ def test_ours_are_only_copied(wine):
     assert describe(Ranked(SelectKBest())).sees == "labels"
 
 
-def test_compare_takes_them_beside_ours(wine):
+def test_compare_accepts_selectors_of_both_libraries(wine):
     X, y = wine
     methods = {
         "fisher": FisherScore(),
@@ -90,18 +90,18 @@ def test_compare_takes_them_beside_ours(wine):
         "model": SelectFromModel(MODEL),
     }
     found = compare(methods, X, y, n_splits=3, n_features=[1, 3])
-    # The F statistic and the Fisher score rank features of classes the same.
+    # The F statistic and the Fisher Score give the same ranking.
     assert found.rankings["k best"] == found.rankings["fisher"]
     np.testing.assert_array_equal(found.accuracy["k best"].values, found.accuracy["fisher"].values)
     assert min(found.mean_accuracy.values()) > found.measures[0].by_chance
 
 
-def test_unlabelled_rows_are_no_class_for_them(wine):
+def test_unlabelled_rows_are_not_a_class_for_them(wine):
     X, y = wine
     some = y.copy()
     some[::2] = -1
     noise = X.copy()
-    noise[some < 0] += 5  # telling these rows apart would be worth everything
+    noise[some < 0] += 5  # separating these rows would dominate every score
     methods = {"k best": SelectKBest(), "model": SelectFromModel(MODEL), "fisher": FisherScore()}
     found = compare(methods, noise, some, n_splits=2, n_features=[2])
     labelled = some >= 0
@@ -110,8 +110,8 @@ def test_unlabelled_rows_are_no_class_for_them(wine):
         assert found.rankings[name] == tuple(alone.order_)
 
 
-def test_what_is_no_selector_is_refused(wine):
+def test_objects_that_are_not_selectors_are_refused(wine):
     X, y = wine
     for wrong in (LinearSVC(), SelectKBest, "fisher"):
-        with pytest.raises(TypeError, match="'mine' is .* not a selector.*Pass an object such as"):
+        with pytest.raises(TypeError, match="'mine' is .* not a selector.*Pass an instance such"):
             compare({"mine": wrong}, X, y)

@@ -1,4 +1,4 @@
-"""Groups of samples, such as patients: they reach what resamples, and are never split or lost."""
+"""Groups of samples, such as patients, are passed on to resampling and never split or lost."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ from linkselect.selectors._method import uses_groups
 
 @pytest.fixture
 def patients():
-    """Three rows of each of 30 patients; the last feature has the number of the patient."""
+    """Return three rows of each of 30 patients; the last feature is the patient number."""
     rng = np.random.default_rng(0)
     patient = np.repeat(np.arange(30), 3)[rng.permutation(90)]
     X = rng.normal(size=(90, 6))
@@ -36,7 +36,7 @@ def patients():
 
 
 class Seen(ls.FisherScore):
-    """Remember the patients of every fit."""
+    """Record the patients in every fit."""
 
     fits: list = []
 
@@ -70,10 +70,10 @@ def test_no_patient_is_split_however_deep_the_selector_lies(name, patients):
     assert "_groups" not in vars(found)
     counts = [np.bincount(fit, minlength=30) for fit in Seen.fits]
     assert len(counts) > 6
-    assert all(set(count) <= {0, 3} for count in counts), "all rows of a patient, or none"
+    assert all(set(count) <= {0, 3} for count in counts), "a fit has all rows of a patient or none"
     Seen.fits.clear()
     NESTED[name]().fit(X, y)
-    assert any(set(np.bincount(fit)) > {0, 3} for fit in Seen.fits), "a test that can fail"
+    assert any(set(np.bincount(fit)) > {0, 3} for fit in Seen.fits), "split without groups"
 
 
 def test_halves_of_patients_are_those_of_the_literal_refits(patients):
@@ -230,7 +230,7 @@ def test_groups_that_do_not_fit(groups, problem, patients):
     assert not [name for name in vars(model) if name.endswith("_") or name == "_groups"]
 
 
-def test_one_group_in_each_class_is_no_frequency_of_one(patients):
+def test_one_group_in_each_class_is_refused(patients):
     X, y, _ = patients
     with pytest.raises(ValueError, match="or too few in a class"):
         stable().fit(X, y, groups=y)

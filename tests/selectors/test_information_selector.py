@@ -1,4 +1,4 @@
-"""What MRMR and FCBF share: states of features, progress."""
+"""Shared behaviour of MRMR and FCBF: discretised features and progress."""
 
 import numpy as np
 import pytest

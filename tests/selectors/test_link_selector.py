@@ -1,4 +1,4 @@
-"""LinkSelector against its literal definition on odd tables, and what must not change a choice."""
+"""LinkSelector against its literal definition on unusual tables, and its invariances."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from tests.helpers.comparisons import Case, compare
 from tests.helpers.problems import KINDS, Problem, draw_labels, draw_links, draw_problem
 from tests.helpers.search_references import link_selector
 
-# What is known, as `comparisons.know` reads it out of a problem.
+# Kinds of supervision, as `comparisons.know` extracts them from a problem.
 KNOWN = (
     "nothing",
     "must-links",
@@ -30,7 +30,7 @@ KNOWN = (
 every_knowledge = pytest.mark.parametrize("sees", KNOWN)
 
 
-# -- the definition on odd tables ----------------------------------------------------------------
+# -- the definition on unusual tables ------------------------------------------------------------
 
 ODD = {
     "counts": lambda rng, shape: rng.poisson(0.4, shape).astype(float),
@@ -78,7 +78,7 @@ def odd_problem(rng, kind, shape):
     else:
         y, _, one_each = draw_labels(rng, n)
         must, cannot = draw_links(rng, n)
-    # A class of its own, where there is room: rare classes count as much as others.
+    # The last sample has a class of its own: rare classes count as much as others.
     partial = np.where(np.arange(n) == n - 1, 9, np.where(rng.random(n) < 0.4, -1, y))
     X = X.astype(np.float64)
     return Problem(kind, "odd", X, stored, y, partial, one_each, must, cannot, 0)
@@ -126,7 +126,7 @@ def test_counts_on_demand_equal_the_definition(shape):
         check_all(ls.LinkSelector(1.0, scale="counts"), [dense], "some labels")
 
 
-def test_links_to_labelled_samples_are_observations_beside_the_labels():
+def test_links_to_labelled_samples_are_used_together_with_the_labels():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(12, 6)), np.array([0, 0, 1, 1] + [-1] * 8)
     links = ls.Pairs(must=[(0, 5), (5, 6), (2, 7), (8, 9)])
@@ -138,17 +138,17 @@ def test_links_to_labelled_samples_are_observations_beside_the_labels():
 
 
 class _Told:
-    """What a reference asks of what is known."""
+    """Supervision in the form that the reference implementation expects."""
 
     def __init__(self, pairs, y):
         self.arguments, self.y = {"pairs": pairs}, y
 
 
-# -- what must not change the choice -------------------------------------------------------------
+# -- invariances ---------------------------------------------------------------------------------
 
 
 def table(n=40, d=15, seed=0):
-    """Return samples of two classes, must-links, and labels of some."""
+    """Return samples of two classes, pairs, and labels of some samples."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, n)
     X = rng.normal(size=(n, d)) + np.outer(y, np.linspace(0, 2, d))
@@ -157,7 +157,7 @@ def table(n=40, d=15, seed=0):
 
 
 def as_counts(X):
-    """Return whole numbers, mostly zeros, of which every column has some."""
+    """Return whole numbers, mostly zeros, with a positive value in every column."""
     X = np.where(X > 0.8, np.round(4 * X), 0.0)
     X[:2] = [[1.0], [0.0]]
     return X
@@ -169,7 +169,7 @@ def told(pairs, y):
 
 
 def assert_same(found, expected, rtol=1e-10):
-    """Compare two fits: sums in another order differ in their last digits."""
+    """Compare two fits up to rounding: the order of sums may differ."""
     assert_allclose(to_numpy(found.scores_), expected.scores_, rtol=rtol)
     assert_allclose(to_numpy(found.path_), expected.path_, rtol=rtol)
     assert_array_equal(to_numpy(found.order_), expected.order_)
@@ -202,7 +202,7 @@ def test_columns_in_another_order(shape):
 @WIDE_AND_LONG
 def test_units_signs_and_offsets_of_features(shape):
     X, pairs, y = table(*shape)
-    X = np.round(X * 64) / 64  # so that an offset costs no digits
+    X = np.round(X * 64) / 64  # so that an offset loses no digits
     powers = 2.0 ** np.random.default_rng(1).integers(-40, 40, X.shape[1])
     signs = np.random.default_rng(2).choice([-1.0, 1.0], X.shape[1])
     for known in told(pairs, y):
@@ -224,7 +224,7 @@ def test_units_of_counts():
 
 @pytest.mark.parametrize("factor", [1e-200, 1e-162, 1e200])
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, array_api_strict.asarray])
-def test_values_whose_squares_leave_float64_are_no_counts(factor, make):
+def test_values_whose_squares_overflow_or_underflow_are_not_counts(factor, make):
     X = np.random.default_rng(0).poisson(0.5, (30, 12)) * factor
     expected = ls.LinkSelector(5, scale="range").fit(X)
     with config_context(array_api_dispatch=True):
@@ -238,7 +238,7 @@ STORED = ["npy", "fortran", "zarr", "parquet", "dask"]
 @pytest.mark.parametrize(("shape", "n_bytes"), [((90, 7), 600), ((24, 200), 24 * 40 * 8)])
 @pytest.mark.parametrize("counts", [False, True])
 def test_stored_samples(kind, shape, n_bytes, counts, shrink_parts, tmp_path):
-    """Parts are added up in another order; 2,000 values have a sum with 12 certain digits."""
+    """Parts are summed in another order, which leaves 12 exact digits for 2,000 values."""
     shrink_parts(n_bytes)
     X, pairs, y = table(*shape)
     X = as_counts(X) if counts else X
@@ -276,7 +276,7 @@ def test_threads_change_no_bit(shape, make, shrink):
 
 @pytest.mark.parametrize("shape", [(60, 20), (20, 90)])
 def test_float32_of_large_tables_chooses_the_same(shape, sizes):
-    """Sums of float32 have an error of 1e-7 a value, relative to the length of a feature."""
+    """Sums in float32 have an error of 1e-7 per value, relative to the norm of a feature."""
     X, pairs, y = table(*shape)
     X = X.astype(np.float32)
     expected = [ls.LinkSelector(8).fit(X, **known) for known in told(pairs, y)]
@@ -300,12 +300,12 @@ def test_copies_tie_until_one_is_chosen(shape, make):
         first, second = fitted.order_[:2]
         assert first < d
         assert second != first + d
-        # Of every two copies the first comes first, among the chosen as among the others.
+        # Of two copies, the first column comes first, among selected and other features.
         place = np.argsort(fitted.order_)
         assert (place[:d] < place[d:]).all()
 
 
-def test_the_rest_of_equal_features_goes_by_index():
+def test_equal_features_are_ordered_by_index():
     f = np.random.default_rng(0).normal(size=30)
     for X in (np.outer(f, np.arange(1.0, 12.0)), np.outer(f[:8], np.arange(1.0, 40.0))):
         fitted = ls.LinkSelector(2).fit(X)
@@ -313,7 +313,7 @@ def test_the_rest_of_equal_features_goes_by_index():
         assert len(set(fitted.scores_.tolist())) == 1
 
 
-def test_the_order_goes_on_as_one_more_step_would():
+def test_the_next_feature_in_the_order_is_that_of_one_more_step():
     X, pairs, _ = table()
     for k in range(1, 8):
         shorter = ls.LinkSelector(k).fit(X, pairs=pairs)
@@ -357,19 +357,19 @@ def test_constant_features_are_last_and_do_not_count_for_scaling():
     X, pairs, y = table()
     X[:, [0, 4]] = [0.1, 0.0]
     for known in told(pairs, y):
-        with pytest.warns(UserWarning, match="2 of 15 features are constant; they rank last"):
+        with pytest.warns(UserWarning, match="2 of 15 features are constant and rank last"):
             fitted = ls.LinkSelector(14).fit(X, **known)
         assert_array_equal(fitted.order_[-2:], [0, 4])
         assert_array_equal(np.flatnonzero(np.isnan(fitted.scores_)), [0, 4])
         assert len(fitted.path_) == 13
-    # Six zeros of seven are in the constant column, which is left aside: no counts.
+    # Six of seven zeros are in the constant column, which is ignored: these are not counts.
     counts = np.column_stack([np.zeros(6), [0, 1, 2, 3, 4, 5]])
     with pytest.warns(UserWarning, match="1 of 2 features"):
         fitted = ls.LinkSelector().fit(counts)
     assert_array_equal(fitted.order_, [1, 0])
 
 
-@pytest.mark.filterwarnings("ignore:.* features are constant")
+@pytest.mark.filterwarnings("ignore:.* features (is|are) constant")
 @pytest.mark.parametrize("shape", [(20, 8), (8, 20)])
 def test_rows_of_counts_with_values_of_constant_features_only(shape):
     X = np.random.default_rng(0).poisson(0.3, shape).astype(float)
@@ -402,7 +402,7 @@ def test_more_than_half_of_all_values_are_zero_in_counts():
     assert not np.allclose(by_counts.scores_, ls.LinkSelector(3, scale="range").fit(X).scores_)
 
 
-# -- what goes in --------------------------------------------------------------------------------
+# -- invalid and incomplete input ----------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -431,20 +431,20 @@ def test_parameters_out_of_range(selector):
 def test_counts_cannot_be_negative():
     X = np.array([[1.0, 0, 3], [-1, 2, 0], [0, 1, 1]])
     for values in (X, sparse.csr_array(X)):
-        with pytest.raises(ValueError, match="1 of 3 features have negative values") as caught:
+        with pytest.raises(ValueError, match="1 of 3 features has negative values") as caught:
             ls.LinkSelector(scale="counts").fit(values)
-        assert caught.value.hint == "Use scale='range', or leave scale out."
+        assert caught.value.hint == "Use scale='range', or omit scale."
 
 
 def test_cannot_links_alone_are_not_used():
     X, pairs, _ = table()
     cannot = ls.Pairs(cannot=pairs.cannot)
-    with pytest.warns(UserWarning, match="learns from must-links: features are ranked as without"):
+    with pytest.warns(UserWarning, match="learns from must-links, but there are only cannot"):
         fitted = ls.LinkSelector(5).fit(X, pairs=cannot)
     assert_same(fitted, ls.LinkSelector(5).fit(X), rtol=0)
     both = ls.LinkSelector(5).fit(X, pairs=pairs)
     assert_same(both, ls.LinkSelector(5).fit(X, pairs=ls.Pairs(pairs.must)), rtol=0)
-    # Labels that lie in different classes are no bare cannot-links.
+    # Labels of different classes do not cause the warning about cannot-links alone.
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         ls.LinkSelector(5).fit(X, [0, 1] + [-1] * 38)
@@ -471,7 +471,7 @@ def test_pairs_with_absent_samples_are_left_out():
     assert_same(found, ls.LinkSelector(5).fit(X, pairs=pairs), rtol=0)
 
 
-# -- the edge of what numbers hold ---------------------------------------------------------------
+# -- limits of floating-point numbers ------------------------------------------------------------
 
 LARGEST = np.finfo(np.float64).max
 EXTREME = {
@@ -487,7 +487,7 @@ EXTREME = {
 @pytest.mark.parametrize("kind", EXTREME)
 @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array])
 def test_values_at_the_edge_of_float64(kind, make):
-    """The same table in units of its largest value has the same shares."""
+    """The same table in units of its largest value gives the same scores."""
     X = EXTREME[kind](np.random.default_rng(0))
     plain = np.ldexp(X, -1000) if kind != "subnormal" and "counts" not in kind else X / 5e-324
     expected = ls.LinkSelector(4, scale="range").fit(plain)
@@ -498,7 +498,7 @@ def test_values_at_the_edge_of_float64(kind, make):
 @pytest.mark.parametrize("noise", [5e-324, 1e-100, 1e-12, 1e12, 1e300, LARGEST])
 @WIDE_AND_LONG
 def test_extreme_noise(noise, shape):
-    """Hardly any noise is none, as far as rounding lets it; much of it leaves nothing known."""
+    """Very small noise acts like none, up to rounding; very large noise removes all information."""
     X, pairs, y = table(*shape)
     for known in told(pairs, y):
         fitted = ls.LinkSelector(1.0, noise=noise).fit(X, **known)

@@ -1,4 +1,4 @@
-"""What `describe` says about selectors, classes of selectors, wrappers and foreign selectors."""
+"""Results of `describe` for selectors, their classes, wrappers and selectors of scikit-learn."""
 
 from dataclasses import FrozenInstanceError
 
@@ -21,7 +21,7 @@ BOTH_LINKS = ("a must-link", "a cannot-link")
 
 
 @pytest.mark.parametrize("selector", SELECTORS, ids=repr)
-def test_every_selector_says_what_it_sees_and_cites(selector):
+def test_every_selector_declares_its_supervision_and_references(selector):
     found = describe(selector)
     kinds = {
         "nothing": UNSUPERVISED,
@@ -103,7 +103,7 @@ def test_wrappers_in_wrappers():
 
 
 def test_the_direction_of_wrappers():
-    # A frequency is better if it is larger; Redundancy keeps the scores of its estimator.
+    # A larger frequency is better; Redundancy keeps the scores of its estimator.
     assert describe(ls.StableSelector(ls.LaplacianScore())).greater_is_better
     assert not describe(ls.Redundancy(ls.LaplacianScore())).greater_is_better
     assert describe(ls.Redundancy(ls.FisherScore())).greater_is_better
@@ -122,11 +122,11 @@ def test_selectors_of_scikit_learn_need_labels_if_their_tags_say_so(selector):
 
 @pytest.mark.parametrize("selector", [SelectKBest(f_classif), SelectKBest, VarianceThreshold()])
 def test_other_selectors_of_scikit_learn_may_use_labels(selector):
-    # Tags do not say whether labels are used if they are there.
+    # Tags do not state whether optional labels are used.
     assert describe(selector) == Method("labels")
 
 
-def test_no_selector_sees_nothing():
+def test_none_uses_no_supervision():
     assert describe(None) == Method("nothing")
 
 

@@ -1,4 +1,4 @@
-"""NearestNeighborSFS: what it refuses."""
+"""NearestNeighborSFS: invalid input."""
 
 import numpy as np
 import pytest
@@ -19,9 +19,9 @@ def test_neighbours_need_labels(wine):
     pairs = ls.Pairs.from_labels(y, n_must=5, n_cannot=5, random_state=0)
     with pytest.raises(ValueError, match=r"requires y to be passed.*fit\(X, pairs=pairs\)"):
         selector.fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="y has the one class 7, but NearestNeighborSFS compares"):
+    with pytest.raises(ValueError, match="y has only the class 7, but NearestNeighborSFS compares"):
         selector.fit(X, np.full(len(y), 7))
-    with pytest.raises(ValueError, match="y has no label, but NearestNeighborSFS compares"):
+    with pytest.raises(ValueError, match="y has no labels, but NearestNeighborSFS compares"):
         selector.fit(X, np.full(len(y), -1))
     with pytest.raises(ValueError, match=r"needs at least 2 classes, but y has the one labelled"):
         selector.fit(X, np.where(y == 0, 5, -1))
@@ -40,9 +40,9 @@ def test_splits_that_cannot_be_scored(wine):
     for cv, message in (
         ([], "cv has no splits"),
         ([(rows[:9], rows[10:])], "Split 0 of cv has no labelled training sample among its 9"),
-        ([(rows[10:], rows[:9])], r'no labelled test sample among its 9. .*cv="loo"'),
-        ([(rows, rows + 1)], r"Split 0 of cv names row 178, but X has 178 rows \(0..177\)"),
-        ([(rows - 1, rows)], "names row -1"),
+        ([(rows[10:], rows[:9])], r'no labelled test sample among its 9 rows. .*cv="loo"'),
+        ([(rows, rows + 1)], r"Split 0 of cv contains row 178, but X has 178 rows \(0..177\)"),
+        ([(rows - 1, rows)], "contains row -1"),
         (GroupKFold(3), "groups"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""Every method that takes pairs uses their weights or refuses them by name."""
+"""Every method for pairs uses their weights, or raises an error that names the method."""
 
 import re
 from itertools import combinations, product
@@ -67,14 +67,14 @@ def test_the_refusal_names_every_method_that_uses_weights():
 
 
 @pytest.mark.parametrize("wrap", [ls.StableSelector, ls.Redundancy, ls.FeatureRules])
-def test_wrappers_hand_weights_on(wrap):
+def test_wrappers_pass_weights_on(wrap):
     X, weighted = some_data(), Pairs(MUST, CANNOT, must_weights=[30, 1, 0.1])
     with pytest.raises(ValueError, match="CompensatedLaplacianScore does not use weights of pairs"):
         wrap(ls.CompensatedLaplacianScore()).fit(X, pairs=weighted)
     wrap(ls.ConstraintScore()).fit(X, pairs=weighted)
 
 
-def test_a_consensus_hands_weights_to_its_members():
+def test_a_consensus_passes_weights_to_its_members():
     X, weighted = some_data(), Pairs(MUST, CANNOT, must_weights=[30, 1, 0.1])
     members = [("constraint", ls.ConstraintScore()), ("scgs", ls.SCGS())]
     found = ls.ConsensusSelector(estimators=members).fit(X, pairs=weighted)
@@ -89,7 +89,7 @@ def test_a_consensus_hands_weights_to_its_members():
 
 
 class Spy(ls.ConstraintScore):
-    """Remembers the weights of must-links of every fit."""
+    """Record the weights of must-links in every fit."""
 
     seen: ClassVar[list] = []
 
@@ -123,7 +123,7 @@ def test_a_part_of_the_pairs_keeps_its_weights(run, monkeypatch):
     pairs = many_pairs()
     run(some_data(), pairs)
     assert any(len(found) < 10 for found in Spy.seen)
-    # Permutations name other samples, but no pair has the weight 1 here.
+    # Permutations join other samples, but no pair here has the weight 1.
     assert all(set(found.values()) <= set(pairs.must_weights) for found in Spy.seen)
 
 
@@ -181,7 +181,7 @@ def test_the_similarity_search_is_that_of_the_weighted_sum(put):
     np.testing.assert_array_equal(found.order_, order)
     np.testing.assert_allclose(found.path_, path, rtol=1e-9)
     np.testing.assert_allclose(found.scores_, scores, rtol=1e-9)
-    # More pairs than there are: all of them, in another order of summation.
+    # max_pairs above the number of pairs: all are used, but summed in another order.
     drawn = ls.SimilarityConstraintScore(6, sigma=1.5, max_pairs=100).fit(X, pairs=WEIGHTED)
     np.testing.assert_allclose(drawn.path_, path, rtol=1e-9)
 

@@ -79,7 +79,7 @@ def test_a_fitted_selector_shows_its_ranking_below_the_diagram(named):
     assert "<script>" not in view
     assert "&lt;script&gt;" in view
     assert view.count("✓") == 3
-    assert "Larger scores are better. 4 features more." in view
+    assert "Larger scores are better. 4 more features." in view
     assert fitted._repr_mimebundle_()["text/html"].count("VarianceScore selects") == 1
 
 

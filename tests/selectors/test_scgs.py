@@ -1,4 +1,4 @@
-"""SCGS: what it reports and refuses."""
+"""SCGS: convergence warnings, invalid input, order of features with weight 0."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_features_of_weight_0_are_ordered_by_their_gradient():
 
 
 def test_an_intercept_by_hand():
-    """The conditions of the optimum over the weights and an intercept without a penalty."""
+    """Check the optimality conditions for the weights and an intercept without a penalty."""
     X, y = partly_labelled(2, 40, 12)
     X = X + 3.0
     known = y >= 0

@@ -1,4 +1,4 @@
-"""The parent of all selectors: warnings, ids, pipelines, callbacks, frames."""
+"""The base class of all selectors: warnings, ids, pipelines, callbacks, data frames."""
 
 import sys
 
@@ -25,7 +25,7 @@ def test_features_that_do_not_vary_over_the_pairs_are_reported():
     X = np.array([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [5.0, 2.0]])
     pairs = ls.Pairs(must=[(0, 1)], cannot=[(1, 3)])
     X[3, 0] = 0.0
-    with pytest.warns(UserWarning, match="1 of 2 features vary, but have no score") as caught:
+    with pytest.warns(UserWarning, match="1 of 2 features varies but has no score") as caught:
         fitted = ls.ConstraintScore().fit(X, pairs=pairs)
     assert len(caught) == 1
     assert np.isnan(fitted.scores_[0])
@@ -44,13 +44,13 @@ def test_warnings_point_at_the_line_of_the_user():
     assert caught[0].filename == __file__
 
 
-def test_what_is_not_fitted_says_so_and_nothing_else():
+def test_an_unfitted_selector_raises_only_that_error():
     X, _ = load_breast_cancer(return_X_y=True, as_frame=True)
     with pytest.raises(NotFittedError, match="not fitted yet"):  # and no warning about names
         ls.FisherScore().transform(X)
 
 
-def test_row_numbers_are_not_taken_for_index_labels():
+def test_row_numbers_are_not_used_as_index_labels():
     X, y = load_breast_cancer(return_X_y=True, as_frame=True)
     mixed = np.random.default_rng(0).permutation(len(X))[:400]
     X, y = X.iloc[mixed], y.iloc[mixed]

@@ -1,4 +1,4 @@
-"""The scikit-learn surface of every selector."""
+"""The scikit-learn interface of every selector."""
 
 import pickle
 import warnings
@@ -37,7 +37,7 @@ from tests.helpers.estimators import (
 from tests.helpers.fitting import needs_callbacks
 
 
-# The checks have data of few features, which SparsityScore reconstructs exactly.
+# The checks use data with few features, which SparsityScore reconstructs exactly.
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:All .* are reconstructed exactly:UserWarning")
 @parametrize_with_checks(SELECTORS)
@@ -79,7 +79,7 @@ def test_fitted_attributes(selector, iris):
         path = fitted.path_ if fitted.greater_is_better else -fitted.path_
         assert 1 <= len(path) <= 4
         assert path[0] == pytest.approx(best.max())
-    elif not hasattr(fitted, "path_"):  # mRMR goes by what a feature adds
+    elif not hasattr(fitted, "path_"):  # mRMR ranks by what a feature adds
         assert (np.diff(best) <= 0).all()
     similar = isinstance(fitted, ls.SimilarityConstraintScore)
     own_count = similar and fitted.n_features_to_select == "auto"
@@ -134,7 +134,7 @@ def test_sparse_in_sparse_out(selector, store, iris):
     assert_array_equal(small.toarray(), selector.fit(X, y).transform(X))
 
 
-# -- what each method may see ------------------------------------------------------------------
+# -- supervision that each method uses ---------------------------------------------------------
 
 
 @every_pair_selector
@@ -215,7 +215,7 @@ def test_pairs_survive_cross_validation(selector, cancer):
             return_estimator=True,
             error_score="raise",
         )
-    # A fold has 38 samples, so the least of five accuracies is mostly chance.
+    # A fold has 38 samples, so the smallest of five accuracies is mostly chance.
     assert found["test_score"].mean() > 0.85
     for model, (train, _) in zip(found["estimator"], folds.split(X), strict=True):
         scaled = MinMaxScaler().fit_transform(X[train])
@@ -238,7 +238,7 @@ def test_constant_features_rank_last_with_one_warning(selector):
         assert_array_equal(np.isnan(fitted.scores_), [False, True, False, True, False])
         assert_array_equal(fitted.order_[-2:], [1, 3])
     elif isinstance(fitted, SEARCHING):
-        # Whatever the formula says of a feature that tells nothing, it says of both.
+        # The formula gives both constant features the same score.
         assert fitted.scores_[1] == fitted.scores_[3]
     else:
         assert_array_equal(fitted.scores_[[1, 3]], [0, 0])
@@ -297,7 +297,7 @@ def test_more_features_than_there_are(selector, wine):
 
 
 class Recorder:
-    """A callback that counts steps, and can interrupt or stop one."""
+    """A callback that counts steps, and can interrupt or end the fit."""
 
     def __init__(self, interrupt_at=None, stop_at=None):
         self.begun = self.ended = 0

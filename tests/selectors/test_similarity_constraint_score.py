@@ -26,7 +26,7 @@ def assert_found(fitted, expected):
     assert fitted.n_features_ == path.argmin() + 1
 
 
-# -- what should be alike ----------------------------------------------------------------------
+# -- target similarity -------------------------------------------------------------------------
 
 
 def test_labels_make_groups(wine):
@@ -40,16 +40,16 @@ def test_labels_make_groups(wine):
     assert_found(ls.SimilarityConstraintScore(mode="semi-supervised").fit(X, partial), expected)
 
 
-def test_bare_pairs_are_taken_as_they_are(wine):
+def test_pairs_without_labels_are_used_as_given(wine):
     X, y = wine
-    # 0 = 1 and 1 = 2 imply 0 = 2, which the supervised score leaves alone.
+    # 0 = 1 and 1 = 2 imply 0 = 2, which the supervised score does not use.
     pairs = ls.Pairs(must=[(0, 1), (1, 2), (60, 61)], cannot=[(0, 60), (2, 140), (61, 141)])
     target = literal.target_of_pairs(len(y), pairs.must, pairs.cannot)
     expected = literal.similarity_search(X, 1.0, *target, 13)
     assert_found(ls.SimilarityConstraintScore().fit(X, pairs=pairs), expected)
 
 
-def test_bare_pairs_make_prototypes(wine):
+def test_samples_in_pairs_are_prototypes(wine):
     X, y = wine
     pairs = ls.Pairs(must=[(0, 1), (1, 2), (60, 61)], cannot=[(0, 60), (2, 140), (61, 141)])
     groups = np.full(len(y), -1)
@@ -60,7 +60,7 @@ def test_bare_pairs_make_prototypes(wine):
     expected = literal.similarity_search(X, 1.0, *literal.target_of_groups(groups[nearest]), 13)
     selector = ls.SimilarityConstraintScore(mode="semi-supervised")
     assert_found(selector.fit(X, pairs=pairs), expected)
-    # What the closure adds changes nothing about the components.
+    # The closure does not change the components.
     assert_array_equal(clone(selector).fit(X, pairs=pairs.closure()).order_, selector.order_)
 
 
@@ -94,7 +94,7 @@ def test_drawn_pairs(mode, wine):
 # -- how many features -------------------------------------------------------------------------
 
 
-def test_the_search_ends_behind_its_minimum(wine):
+def test_the_search_ends_after_its_minimum(wine):
     X, y = wine
     whole = ls.SimilarityConstraintScore(13).fit(X, y)
     best = ls.SimilarityConstraintScore().fit(X, y)
@@ -122,8 +122,8 @@ def test_widths(wine):
 def test_features_out_of_scale_are_reported():
     X, y = load_breast_cancer(return_X_y=True)
     message = (
-        r"sigma=1 is too narrow for \d+ of 30 features.*half of the must-links are more than 3\.7 "
-        r"apart \(in feature 23 more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
+        r"sigma=1 is too small for \d+ of 30 features.*half of the must-links .* more than 3\.7 "
+        r"apart \(in feature 23, more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
     )
     pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
     frame = pd.DataFrame(X).add_prefix("f")
@@ -150,7 +150,7 @@ def test_the_warning_about_sigma_sees_narrow_sparse_integers(mode):
     X = (rng.integers(0, 2, (40, 4)) * 255).astype(np.uint8)
     selector = ls.SimilarityConstraintScore(2, mode=mode, sigma=20.0)
     for stored in (X, sparse.csr_array(X)):
-        with pytest.warns(UserWarning, match=r"sigma=20 is too narrow for .* more than 255\)"):
+        with pytest.warns(UserWarning, match=r"sigma=20 is too small for .* more than 255\)"):
             selector.fit(stored, y)
 
 
@@ -173,9 +173,9 @@ def test_too_little_to_compare(wine):
 def test_all_samples_in_one_group_leave_nothing_to_compare(wine):
     X, y = wine
     selector = ls.SimilarityConstraintScore(mode="semi-supervised")
-    with pytest.raises(ValueError, match=r"needs two groups.*178 samples .* are one group"):
+    with pytest.raises(ValueError, match=r"needs two groups.* one group among the 178 samples"):
         selector.fit(X, np.zeros(len(y), dtype=int))
-    with pytest.raises(ValueError, match=r"needs two groups.* the 3 samples .* are one group"):
+    with pytest.raises(ValueError, match=r"needs two groups.* only one group among the 3 samples"):
         selector.fit(X, pairs=ls.Pairs(must=[(0, 1), (1, 2)]))
     with pytest.raises(ValueError, match="needs two groups.*neither pairs"):
         selector.fit(X)
@@ -194,7 +194,7 @@ def test_two_groups_are_enough_for_all_samples(wine, sigma, max_pairs):
     first, second, third = np.flatnonzero(one_each >= 0)
     cannot = ls.Pairs(cannot=[(first, second), (first, third), (second, third)])
     assert_array_equal(selector.fit(X, pairs=cannot).order_, by_label)
-    # Must-links that do not meet: two groups, though no cannot-link says so.
+    # Unconnected must-links form two groups, even without a cannot-link.
     groups = np.full(len(y), -1)
     groups[[0, 1, 100, 101]] = [0, 0, 1, 1]
     apart = ls.Pairs(must=[(0, 1), (100, 101)])
@@ -223,7 +223,7 @@ def test_parameters_out_of_range(selector, wine):
 
 def test_a_warning_announces_much_memory(wine, sizes):
     sizes(MANY_BYTES=2**19)
-    with pytest.warns(UserWarning, match=r"All pairs of 178 samples take about.*max_pairs="):
+    with pytest.warns(UserWarning, match=r"All pairs of 178 samples need about.*max_pairs="):
         ls.SimilarityConstraintScore(2).fit(*wine)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -234,17 +234,17 @@ def test_a_warning_announces_much_memory(wine, sizes):
 
 
 def narrow_problem(number, spread, n_samples=500, n_features=820):
-    """Make features within half a width, but for two good ones whose range the type cannot hold."""
+    """Make features that vary little, except two good ones whose range overflows the type."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 4, n_samples)
     X = rng.integers(-spread // 8, spread // 8, (n_samples, n_features))
-    # Four classes, which only the two of them together tell apart.
+    # Four classes, which only these two features together separate.
     X[:, 6] += spread * 7 // 8 * np.where(y < 2, 1, -1)
     X[:, 3] += spread * 7 // 8 * np.where(y % 2, 1, -1)
     return X.astype(number), y
 
 
-# The range of each type exceeds what it can hold. Large enough to be compiled.
+# The range of the values exceeds what the type can store. Large enough to be compiled.
 @pytest.mark.slow
 @pytest.mark.parametrize(("number", "spread"), [(np.int16, 30_000), (np.int8, 120)])
 def test_narrow_integers_choose_as_their_floats(number, spread):
@@ -261,7 +261,7 @@ def test_narrow_integers_choose_as_their_floats(number, spread):
 @pytest.mark.parametrize("mode", ["supervised", "semi-supervised"])
 def test_an_offset_costs_the_similarity_no_digits(mode, from_pairs):
     rng = np.random.default_rng(1)
-    # Values that stay exact beside an offset of 1e8, with a spread of 1e-3.
+    # Values that remain exact after adding 1e8, with a spread of 1e-3.
     X = rng.integers(0, 2**16, (60, 5)) * 2.0**-26
     y = rng.integers(0, 3, 60)
     known = {"pairs": ls.Pairs.from_labels(y, n_must=40, n_cannot=40, random_state=0)}
@@ -273,7 +273,7 @@ def test_an_offset_costs_the_similarity_no_digits(mode, from_pairs):
     assert_allclose(moved.scores_, scores, rtol=1e-12)
     assert_allclose(moved.path_, path, rtol=1e-12)
     assert_array_equal(moved.order_, order)
-    # A column and its moved copy tie, and the first of them wins.
+    # A column and its shifted copy tie, and the first one wins.
     for first, second in ((0.0, 1e8), (1e8, 0.0)):
         twins = np.column_stack([X[:, 0] + first, X[:, 0] + second])
         assert_array_equal(

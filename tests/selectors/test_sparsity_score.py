@@ -1,4 +1,4 @@
-"""SparsityScore: the literal sum, its callbacks, and what it refuses."""
+"""SparsityScore: the literal formula, callbacks and invalid input."""
 
 import warnings
 
@@ -85,7 +85,7 @@ def test_wild_scales_are_ranked(rng):
     assert fitted.scores_[:2].min() > 1.0
 
 
-def test_twins_are_reconstructed_and_the_score_stays_finite(rng):
+def test_duplicate_samples_are_reconstructed_and_scores_stay_finite(rng):
     X = np.repeat(rng.normal(size=(6, 4)), 2, axis=0)
     with pytest.warns(UserWarning, match="All 4 features .* score 0.*Scale the features") as caught:
         fitted = ls.SparsityScore().fit(X)
@@ -98,7 +98,7 @@ def test_twins_are_reconstructed_and_the_score_stays_finite(rng):
 
 
 class Recorder:
-    """A callback that counts, and may end the fit."""
+    """A callback that counts steps, and can end the fit."""
 
     def __init__(self, last=np.inf):
         self.begun, self.ended, self.last = 0, 0, last
@@ -136,7 +136,7 @@ def test_a_callback_may_end_the_fit(rng):
 @needs_callbacks
 def test_samples_with_no_certificate_are_reported(rng):
     selector = ls.SparsityScore(max_iter=500).set_callbacks(Recorder(last=1))
-    with pytest.warns(ConvergenceWarning, match="max_iter=500 steps: nothing is certain of 16 .*"):
+    with pytest.warns(ConvergenceWarning, match="max_iter=500 steps: no gap is certified for 16 "):
         selector.fit(rng.normal(size=(32, 4)))
 
 
@@ -148,7 +148,7 @@ def test_invalid_max_iter_is_refused(max_iter, rng):
 
 def test_first_sample_of_colon_needs_a_tolerance_of_14(load_data):
     X = scale(load_data("colon")[0])
-    with pytest.raises(ValueError, match=r"error of sample 0 is 14\.\d+.*form='compensated'"):
+    with pytest.raises(ValueError, match=r"error is 14\.\d+ for sample 0.*form='compensated'"):
         ls.SparsityScore(form="tolerance").fit(X)
 
 

@@ -1,4 +1,4 @@
-"""Indices of stability by hand and against the mean over pairs of runs."""
+"""Stability indices, by hand and as the mean over pairs of runs."""
 
 from itertools import combinations
 

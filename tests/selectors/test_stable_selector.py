@@ -33,7 +33,7 @@ def test_frequencies_are_those_of_refits(cancer):
 
 
 def test_pairs_follow_their_samples_into_a_draw(cancer):
-    """Every draw speaks of the same values of the same samples, whatever their new rows."""
+    """Pairs join the same samples in every draw, whatever their row numbers."""
     X, y = cancer
     pairs = ls.Pairs.from_labels(y, n_must=40, n_cannot=40, random_state=0)
     value_of = {i: tuple(row) for i, row in enumerate(X)}
@@ -85,7 +85,7 @@ def test_labels_are_still_used_when_pairs_are_given(cancer):
 
 
 def test_minus_one_is_drawn_as_the_estimator_reads_it():
-    """A class of two samples stays whole in every draw; of unlabelled ones half are drawn."""
+    """A class of two samples is complete in every draw; half of the unlabelled ones are drawn."""
     X = np.random.default_rng(0).normal(size=(20, 4))
     y = np.repeat([-1, 1], [2, 18])
     model = ls.StableSelector(ls.FisherScore(), n_resamples=6, random_state=0)
@@ -172,7 +172,7 @@ def test_the_bound_by_hand(cancer):
 
 
 def test_the_bound_holds_on_noise():
-    """Exchangeable features: all of them are false, and selected as often as chance would."""
+    """With exchangeable features, all selections are false and due to chance."""
     rng = np.random.default_rng(0)
     counts, bounds = [], []
     for seed in range(40):
@@ -185,7 +185,7 @@ def test_the_bound_holds_on_noise():
 
 
 def test_draws_that_cannot_be_ranked_are_left_out():
-    """With few cannot-links some halves have none; without any the usual error is raised."""
+    """With few cannot-links, some halves have none. If no draw works, the error is raised."""
     X = np.random.default_rng(0).normal(size=(40, 6))
     pairs = ls.Pairs(must=[(0, 1), (2, 3), (4, 5), (6, 7)], cannot=[(8, 9), (10, 11), (12, 13)])
     model = ls.StableSelector(ls.ConstraintScore(2), n_resamples=30, random_state=0)

@@ -34,13 +34,13 @@ def small_columns(shrink_parts):
 
 @pytest.fixture
 def few_rows_held(sizes):
-    """Let hardly any row of stored samples be held in memory."""
+    """Keep almost no rows of stored samples in memory."""
     sizes(HELD_BYTES=0)
 
 
 @pytest.fixture
 def reads(monkeypatch):
-    """List the numbers of the parts that are read, each time they are."""
+    """Record the number of a part each time it is read."""
     numbers = []
 
     def counted(method):
@@ -73,7 +73,7 @@ def some_labels(classes):
 
 
 def told(selector, classes):
-    """What each kind of selector may be told."""
+    """Return the kinds of supervision that a selector can use."""
     sees = selector.sees
     if sees == "nothing":
         return [{}]
@@ -146,14 +146,14 @@ def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
 
 
 @pytest.mark.parametrize("selector", IN_MEMORY, ids=repr)
-def test_others_say_that_they_need_memory(selector, samples, tmp_path):
+def test_other_selectors_need_samples_in_memory(selector, samples, tmp_path):
     X, classes = samples
     with pytest.raises(TypeError, match=r"needs all samples in memory, but X is X\.npy") as caught:
         clone(selector).fit(stored(tmp_path, X), classes)
     assert "open_stored(X).take(rows)" in caught.value.hint
 
 
-def test_what_cannot_be_measured_by_parts_says_so(samples, tmp_path):
+def test_measures_that_need_samples_in_memory(samples, tmp_path):
     X, classes = samples
     pairs, X = ls.Pairs.from_labels(some_labels(classes)), stored(tmp_path, X)
     selector = ls.ConstraintScore()
@@ -202,7 +202,7 @@ def test_wide_samples_are_read_once(selector, rng, tmp_path, reads):
 @pytest.mark.usefixtures("small_parts")
 def test_rows_in_pairs_are_taken_when_all_are_read(samples, tmp_path, reads):
     X, classes = samples
-    # What is in no pair is not squared, in memory neither.
+    # Rows without a pair are not squared, neither in memory nor in parts.
     X[-1] = 1e200
     pairs = ls.Pairs.from_labels(some_labels(classes))
     here, on_disk = ls.ConstraintScore().fit(X, pairs=pairs), stored(tmp_path, X)
@@ -233,10 +233,10 @@ def test_rounding_does_not_order_features_of_zeros_and_ones(make, rng, tmp_path)
 
 
 @pytest.mark.usefixtures("small_parts", "few_rows_held")
-@pytest.mark.filterwarnings("ignore:1 of 7 features are constant")
-def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path):
+@pytest.mark.filterwarnings("ignore:1 of 7 features is constant")
+def test_parts_without_a_labelled_sample_and_with_huge_values(samples, tmp_path):
     X, _ = samples
-    X[:, 2] = 1e200  # its square is infinite, but nothing about it varies
+    X[:, 2] = 1e200  # its square overflows, but it is constant
     pairs = ls.Pairs(must=[(70, 71), (72, 74)], cannot=[(70, 72)])
     selector = ls.CompensatedLaplacianScore()
     here = clone(selector).fit(X, pairs=pairs).scores_
@@ -246,16 +246,16 @@ def test_parts_without_a_known_sample_beside_huge_values(samples, tmp_path):
 @pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (-np.inf, "infinity")])
 @pytest.mark.parametrize("wide", [False, True])
 @pytest.mark.usefixtures("small_parts")
-def test_what_is_not_finite_is_named(value, word, wide, samples, tmp_path):
+def test_values_that_are_not_finite_are_named(value, word, wide, samples, tmp_path):
     X, classes = samples
     X = np.hstack([X] * 20) if wide else X.copy()
     selector = ls.FisherScore().fit(X, classes)
     before = selector.scores_.copy()
     X[80, 5] = value
-    where = f"contains {word}: X.npy has it in column 5, row 80"
+    where = f"contains {word}: X.npy has {word} in column 5, row 80"
     with pytest.raises(ValueError, match=where):
         selector.fit(stored(tmp_path, X), classes)
-    # What failed has changed nothing.
+    # The failed fit has changed nothing.
     assert_array_equal(selector.scores_, before)
 
 
@@ -271,7 +271,7 @@ def test_constant_and_equal_features(samples, tmp_path):
 
 
 @pytest.mark.usefixtures("small_parts")
-def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_path):
+def test_copies_in_other_parts_tie_even_if_another_feature_has_the_same_score(rng, tmp_path):
     X = rng.random((14, 30))
     X[:, 7] = X[:, 28] = X[:, 3]
     X[:, 20] = 2 * X[:, 3]
@@ -280,7 +280,7 @@ def test_copies_in_other_parts_tie_beside_a_rival_with_the_same_score(rng, tmp_p
     assert_array_equal(there.order_, here.order_)
 
 
-def test_nothing_of_an_earlier_fit_stays(samples):
+def test_attributes_of_an_earlier_fit_are_removed(samples):
     X, _ = samples
     selector = ls.LaplacianScore(max_queries=50, random_state=0).fit(X)
     assert hasattr(selector, "standard_errors_")
@@ -330,7 +330,7 @@ def test_transform_reads_nothing(samples, tmp_path, reads):
     assert not reads
     assert small.shape == (N_SAMPLES, 3)
     assert_array_equal(np.asarray(small), X[:, selector.get_support()])
-    # It goes into the next selector as it is.
+    # The result can be passed to the next selector.
     ls.VarianceScore().fit(small)
     with pytest.raises(ValueError, match="X has 3 features, but FisherScore is expecting 7"):
         selector.transform(small)
@@ -353,7 +353,7 @@ def test_transform_refuses_what_it_was_not_fitted_to(samples, tmp_path):
     with pytest.raises(TypeError, match="inverse_transform needs all samples in memory"):
         selector.inverse_transform(small)
     selector.set_output(transform="pandas")
-    with pytest.raises(ValueError, match="would read all of X.parquet into a frame"):
+    with pytest.raises(ValueError, match="would read all of X.parquet into a data frame"):
         selector.transform(tmp_path / "X.parquet")
 
 
@@ -384,7 +384,7 @@ def test_the_survey_merges_what_parts_hold(samples, tmp_path, small_parts):
         assert_allclose(
             found.moments.scatter[code + 1], ((own - own.mean(0)) ** 2).sum(0), rtol=1e-6
         )
-    # What is known already is not read again, and nothing else is taken for it.
+    # A survey of the same classes is reused; one of other classes is not.
     assert X_there.surveyed(codes) is X_there
     assert X_there.surveyed(np.full(N_SAMPLES, -1)) is X_there
     assert_array_equal(X_there.surveyed(classes).codes, classes)
@@ -404,20 +404,20 @@ def test_progress_is_reported_for_every_part(samples, tmp_path, small_parts):
 
 
 class Listener:
-    """Note the tasks of a fit that end."""
+    """Record the tasks of a fit that have ended."""
 
     def __init__(self):
         self.ended = []
 
     def setup(self, estimator, context):
-        """Prepare nothing."""
+        """Do nothing."""
 
     def on_fit_task_begin(self, estimator, context, **_):
-        """Wait for the end."""
+        """Do nothing."""
 
     def on_fit_task_end(self, estimator, context, **_):
         self.ended.append(context.task_name)
         return False
 
     def teardown(self, estimator, context):
-        """Clear nothing away."""
+        """Do nothing."""

@@ -1,4 +1,4 @@
-"""TraceRatio against all subsets."""
+"""TraceRatio against a search over all subsets."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_the_selector_finds_the_best_subset():
 
 def test_a_constant_feature_is_never_preferred():
     X, y = load_wine(return_X_y=True)
-    with pytest.warns(UserWarning, match="1 of 14 features are constant; they rank last"):
+    with pytest.warns(UserWarning, match="1 of 14 features is constant and ranks last"):
         fitted = ls.TraceRatio(13).fit(np.column_stack([np.ones(len(y)), X]), y)
     alone = ls.TraceRatio(13).fit(X, y)
     assert_array_equal(fitted.order_, [*alone.order_ + 1, 0])

@@ -1,4 +1,4 @@
-"""What all wrappers share: scikit-learn's checks, pairs and ids, errors, constant features."""
+"""Shared behaviour of wrappers: scikit-learn's checks, pairs, errors, constant features."""
 
 import pickle
 

@@ -1,8 +1,9 @@
-"""Loops that numba compiles, nothing else.
+"""Loops that numba compiles.
 
-One pattern for all of them: a function here compiles the loop at its first call and returns it, or
-None without numba. The algorithm's own module has the plain way, the choice between the two, and
-the comment that says from which size on compiling pays. A loop only proposes, in single precision
-with a bound on its error, or counts exactly; the plain way decides what the bound leaves open. So
-results do not depend on whether numba is there.
+All modules follow one pattern: a function compiles a loop at its first call and returns it, or
+returns None if numba is not installed. The module of the algorithm contains the NumPy version,
+chooses between the two, and documents the size above which compiling pays off.
+
+A compiled loop either counts exactly or computes in single precision with an error bound. Whatever
+the bound leaves undecided is recomputed in float64, so results do not depend on numba.
 """

@@ -1,4 +1,4 @@
-"""How many queries have a nearest neighbour of their own class, for one more feature."""
+"""Count queries whose nearest neighbour has their class, for each additional feature."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,10 +11,11 @@ from linkselect._arrays import IntArray
 
 @cache
 def count_hits() -> Callable[..., IntArray] | None:
-    """Compile the count of hits, with references sorted by distance; None without numba.
+    """Compile the count of hits over references sorted by distance; return None without numba.
 
-    A further feature makes no distance smaller, so the search for a query's neighbour ends at
-    the first reference that is already farther away than the nearest one found.
+    A hit is a query whose nearest neighbour has its class. An additional feature never decreases a
+    distance, so the search for a neighbour stops at the first reference that was already farther
+    away than the nearest one found.
     """
     try:
         from numba import njit

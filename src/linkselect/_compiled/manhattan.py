@@ -1,4 +1,4 @@
-"""Sums of differences that are cut off at 1: the distances of ReliefF."""
+"""Manhattan distances with each difference truncated at 1, as ReliefF needs them."""
 
 from collections.abc import Callable
 from functools import cache
@@ -7,26 +7,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# A distance is a float32 sum over at most this many features at a time, so that its rounding error
-# stays small however many features there are: docs/bounds.md.
+# Each float32 sum runs over at most this many features, so the rounding error stays small for any
+# number of features (docs/bounds.md).
 FEATURES_PER_SUM = 4096
-# Rows that stay in the processor's second cache while all columns pass by.
+# Number of rows that remain in the L2 cache during the loop over all columns.
 ROWS_AT_ONCE = 64
 
 
 @cache
 def manhattan_distances() -> Callable[[NDArray[Any], NDArray[Any], bool], NDArray[Any]] | None:
-    """Compile the sum of `minimum(|a - b|, 1)`, or of `|a - b|` without a cut; None without numba.
+    """Compile sums of `minimum(|a - b|, 1)` or of `|a - b|`; return None without numba.
 
-    It measured several times as fast as SciPy's, and its proposals are decided in float64,
-    so the scores are the same either way.
+    The loop is several times as fast as SciPy's `cdist`. It only proposes neighbours, which are
+    then compared in float64, so the scores are the same either way.
     """
     try:
         from numba import njit
     except ImportError:
         return None
 
-    # Sums may be reordered, or they would not be vectorised; the error bound holds for any order.
+    # Reordering of sums must be allowed for vectorisation; the error bound holds for any order.
     compiled = njit(nogil=True, fastmath={"reassoc", "nsz"})
 
     @compiled
@@ -52,7 +52,7 @@ def manhattan_distances() -> Callable[[NDArray[Any], NDArray[Any], bool], NDArra
                 for row in range(first, last):
                     total: Any = 0.0
                     for start in range(0, rows.shape[1], FEATURES_PER_SUM):
-                        # Slices, since an index that starts at 0 lets the loop be vectorised.
+                        # Slice first: the loop is vectorised only if its index starts at 0.
                         a = rows[row, start : start + FEATURES_PER_SUM]
                         b = columns[column, start : start + FEATURES_PER_SUM]
                         total += cut_sum(a, b) if cut else plain_sum(a, b)

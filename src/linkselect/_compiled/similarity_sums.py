@@ -1,4 +1,4 @@
-"""Sums over pairs of samples of the similarity criterion, for many candidate features at once."""
+"""Pair sums of the similarity criterion, for many candidate features at once."""
 
 from collections.abc import Callable
 from functools import cache
@@ -10,42 +10,42 @@ from numpy.typing import NDArray
 
 from linkselect._arrays import FloatArray
 
-# The polynomial for the kernel holds for differences of at most sigma, and a little more, since
-# scaling rounds.
+# The polynomial that approximates the kernel is valid for differences of at most sigma, plus a
+# margin for the rounding of scaled values.
 WIDEST = 1.01
 LARGEST_EXPONENT = WIDEST**2 / 2
-# Values that one float32 sum adds up at most; the sums themselves are added in float64. Must-links
-# are summed for features side by side, so short sums cost nothing there.
+# Largest number of values in one float32 sum; these sums are added in float64. Must-links are
+# summed for several features side by side, where short sums cost no extra time.
 MUST_LINKS_PER_SUM = 32
 CANNOT_LINKS_PER_SUM = 256
-# Bounds of relative errors, which docs/bounds.md derives. For a kernel value, in units of 2^-24: 3
-# for the difference, which is off by 1.5 and at most 1; 7 for the polynomial; 2 for its product
-# with the other features' kernel.
+# Bounds of relative errors, derived in docs/bounds.md. The error of a kernel value, in units of
+# 2^-24, has three parts: 3 for the difference, which is off by 1.5 and at most 1; 7 for the
+# polynomial; 2 for its product with the kernel of the other features.
 KERNEL_ROUNDING = 16 * 2.0**-24
 MUST_ROUNDING = (MUST_LINKS_PER_SUM + 4) * 2.0**-24
 CANNOT_ROUNDING = 2 * KERNEL_ROUNDING + (CANNOT_LINKS_PER_SUM + 4) * 2.0**-24
-# Smaller kernel values count as 0: their squares would be subnormal numbers, which are slow.
+# Smaller kernel values are set to 0: their squares would be subnormal numbers, which are slow.
 TINY = 1e-16
 
 
 class PairSums(NamedTuple):
-    """The compiled sums over pairs i < j of samples that are sorted by group."""
+    """Compiled sums over pairs i < j of samples sorted by group."""
 
     must_parts: Callable[..., FloatArray]
-    """Sum `(1 - w k)^2` inside groups, for several features side by side."""
+    """Sum `(1 - w k)^2` over pairs inside groups, for several features side by side."""
     cannot_parts: Callable[..., FloatArray]
-    """Sum `(w k)^2` across groups, for several features."""
+    """Sum `(w k)^2` over pairs across groups, for several features."""
 
 
 def _kernel_coefficients() -> NDArray[np.float32]:
-    """Return the polynomial for `exp(-x)`; its error is below 2^-26 of the value."""
+    """Return a polynomial that approximates `exp(-x)` with a relative error below 2^-26."""
     fitted = Chebyshev.interpolate(lambda x: np.exp(-x), 5, domain=[0, LARGEST_EXPONENT])
     return fitted.convert(kind=Polynomial).coef.astype(np.float32)
 
 
 @cache
 def pair_sums() -> PairSums | None:
-    """Compile the loops; None without numba."""
+    """Compile the loops; return None without numba."""
     try:
         from numba import njit
     except ImportError:
@@ -59,7 +59,7 @@ def pair_sums() -> PairSums | None:
         x = difference * difference
         return c0 + x * (c1 + x * (c2 + x * (c3 + x * (c4 + x * c5))))
 
-    # Sums may be reordered, or they would not be vectorised; the error bound holds for any order.
+    # Reordering of sums must be allowed for vectorisation; the error bound holds for any order.
     compiled = njit(nogil=True, fastmath={"reassoc", "nsz", "contract"})
 
     @compiled
@@ -82,7 +82,7 @@ def pair_sums() -> PairSums | None:
         totals = np.zeros(columns.shape[0])
         for i in range(columns.shape[1]):
             for start in range(group_end[i], columns.shape[1], CANNOT_LINKS_PER_SUM):
-                # Slices, since an index that starts at 0 lets the loop be vectorised.
+                # Slice first: the loop is vectorised only if its index starts at 0.
                 weights = similarity[i, start : start + CANNOT_LINKS_PER_SUM]
                 for feature in range(columns.shape[0]):
                     others = columns[feature, start : start + CANNOT_LINKS_PER_SUM]

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 # Supported files and formats. Pillow knows more, but opens some of them with other programs.
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp")
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP")
-# Pictures that are reported as not supported.
+# Pictures that are skipped with a note.
 UNREAD = (".heic", ".heif", ".avif", ".svg", ".psd", ".dng", ".cr2", ".cr3", ".nef", ".arw")
 # Formats that browsers display directly. SVG is excluded, since it can contain scripts.
 DRAWN = {
@@ -28,7 +28,7 @@ DRAWN = {
     ".bmp": "image/bmp",
     ".avif": "image/avif",
 }
-# Most pixels of a picture; for JPEG, which is decoded at reduced size, the limit is that of Pillow.
+# Maximum number of pixels; for JPEG, which is decoded at reduced size, it is the limit of Pillow.
 # Pictures above the third number are decoded one at a time.
 MOST_PIXELS, MOST_IN_JPEG, MANY_PIXELS = 100_000_000, 178_956_970, 20_000_000
 MOST_IN_16_BITS = 65535.0

@@ -33,7 +33,7 @@ from linkselect._pictures.picture_features import (
 
 Progress = Callable[[int, int, str], None]
 
-# A store of another version is created again.
+# A store with another version is replaced.
 VERSION = 1
 TABLE = """CREATE TABLE IF NOT EXISTS picture (
     id TEXT PRIMARY KEY, size INTEGER, time INTEGER, features BLOB, thumbnail BLOB, trouble TEXT
@@ -171,7 +171,7 @@ def _read(
         some = [f"{name} {why}" for name, why in sorted(left_out.items())]
         raise GuidedValueError(
             f"{folder} has no usable pictures: {first_few(some, 3) or 'it is empty'}.",
-            f"Supported file endings are {', '.join(ENDINGS)}.",
+            f"Supported file extensions are {', '.join(ENDINGS)}.",
         )
     ids, values = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
     every = {one.name: place for place, one in enumerate(named_features())}
@@ -229,9 +229,7 @@ Measured = tuple[str, tuple[bytes | None, bytes | None, str | None]]
 def _batches(folder: Path, names: Sequence[str]) -> Iterator[list[Measured]]:
     """Compute the features of pictures in threads, in batches."""
     with warnings.catch_warnings(), ThreadPoolExecutor(MOST_THREADS) as threads:
-        warnings.simplefilter(
-            "ignore"
-        )  # about unusual metadata, and about sizes, which are checked
+        warnings.simplefilter("ignore")  # about metadata, and about sizes, which are checked
         for start in range(0, len(names), BATCH):
             some = names[start : start + BATCH]
             yield list(

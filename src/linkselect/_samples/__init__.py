@@ -1,4 +1,7 @@
-"""The samples: dense, sparse, on a device or stored in parts. Only this part knows which."""
+"""Samples in any storage: dense, sparse, on a device, or outside memory and read in parts.
+
+Only this package knows how samples are stored; all other modules use the methods of `Samples`.
+"""
 
 from linkselect._samples.door import as_parts, as_samples
 from linkselect._samples.parts import Parts

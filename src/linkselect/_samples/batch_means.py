@@ -1,4 +1,4 @@
-"""Centre features inside batches."""
+"""Centre features within batches."""
 
 from typing import Any
 
@@ -14,34 +14,36 @@ from linkselect._samples.sources.annotated import unwrapped
 
 
 def center_batches(X: Any, batches: Any) -> Any:
-    """Subtract from each feature its mean inside the batch of the row.
+    """Subtract from each feature its mean within each batch.
 
-    What shifts all samples of a plate, a run or a site alike is gone afterwards, and so is every
-    difference between batches. Where classes are spread unevenly over batches, a part of their
-    difference goes with it; where each batch holds one class, all of it. Labels are not looked at,
-    so that centring before a cross-validation does not leak them.
+    This removes any shift that all samples of a plate, run or site share, and thus all differences
+    between batch means. If classes are unevenly distributed over batches, part of the difference
+    between classes is removed too; if each batch has a single class, all of it. Labels are not
+    used, so centring before cross-validation does not leak them.
 
-    Samples of one batch sum to zero afterwards and are therefore a little farther apart than those
-    of two batches, the more so the smaller the batch. Cannot-links inside batches beside must-links
-    across them look right on noise for that reason alone. So pass `batches=` to `validate` and
-    `feature_p_values` also after centring: rows are then compared with rows of their batch.
+    After centring, the samples of a batch sum to zero. They are therefore slightly farther apart
+    than samples of different batches, especially in small batches. For this reason alone,
+    cannot-links within batches and must-links across batches appear to be fulfilled even in noise.
+    So pass `batches=` to `validate` and `feature_p_values` after centring, too: rows are then
+    compared only with rows of their batch.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-        The samples; it stays as it is. Missing values stay missing and do not count.
+        The samples; X is not modified. Missing values are ignored and stay missing.
     batches : array-like of shape (n_samples,)
         The batch of each row.
 
     Returns
     -------
     array or frame of shape (n_samples, n_features)
-        Floats, dense also if X is sparse; a frame of pandas or polars keeps its index and its
-        columns. A feature that is constant in a batch is exactly 0 there.
+        The centred values as floats; the result is dense even if X is sparse. A frame of pandas or
+        polars keeps its index and columns. Features that are constant in a batch become exactly 0
+        there.
 
     See Also
     --------
-    linkselect.evaluation.validate : `batches=` exchanges samples inside batches only.
+    linkselect.evaluation.validate : `batches=` permutes samples within batches only.
 
     Examples
     --------
@@ -64,8 +66,9 @@ def center_batches(X: Any, batches: Any) -> Any:
     n_alone = int(np.count_nonzero(np.bincount(batch) == 1))
     if n_alone:
         warn_user(
-            f"{many(n_alone, 'sample')} alone in a batch: centred, all features are 0 there.",
-            hint="Leave such samples out, or put them into other batches.",
+            f"{many(n_alone, 'batch')} {'has' if n_alone == 1 else 'have'} only one sample, whose "
+            "features all become 0.",
+            hint="Leave out such samples, or merge their batches with others.",
         )
     found = np.empty_like(values)
     with explained_overflow():
@@ -73,11 +76,12 @@ def center_batches(X: Any, batches: Any) -> Any:
             rows = np.flatnonzero(batch == code)
             block = values[rows].astype(np.float64)
             known = ~np.isnan(block)
-            # First the smallest value: what is constant becomes 0 exactly, and large offsets go.
+            # Subtracting the minimum first makes constant features exactly 0 and removes large
+            # offsets, which would cost digits.
             block -= np.min(block, axis=0, where=known, initial=np.inf)
             block -= np.sum(block, axis=0, where=known) / np.maximum(known.sum(axis=0), 1)
             found[rows] = block
-    # By the name of its module: asking the adapters themselves would import pandas and polars.
+    # Found by module name, because the adapters themselves would import pandas and polars.
     adapter = ADAPTERS_MANAGER.adapters.get(type(X).__module__.split(".")[0])
     if adapter is None:
         return found

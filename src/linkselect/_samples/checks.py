@@ -1,4 +1,4 @@
-"""Checks of what a user passes in: samples, labels, pairs and the ids of samples."""
+"""Validation of user input: samples, labels, pairs and sample ids."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -35,17 +35,17 @@ from linkselect._supervision import (
 from linkselect.pairs import Pairs
 from linkselect.pairs._labels import is_missing
 
-# How many columns an error names.
+# The largest number of columns that an error message names.
 NAMES_SHOWN = 5
-# How pandas and polars begin the types of dates and spans of time.
+# Prefixes of the names of date and duration dtypes in pandas and polars.
 TIMES = ("date", "time", "duration")
 TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
 
 
 def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
-    """Check X as scikit-learn does: numbers, finite, two samples or more; dense, CSR or CSC.
+    """Validate X as scikit-learn does: finite numbers, at least two samples; dense, CSR or CSC.
 
-    With scikit-learn's `array_api_dispatch` on, an array of another library stays as it is.
+    If scikit-learn's `array_api_dispatch` is enabled, arrays of other libraries are not converted.
     """
     if (parts := as_parts(X)) is not None:
         return check_parts(estimator, parts)
@@ -56,40 +56,40 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
     given = X = without_mask(X)
     try:
         if _holds_times(given):
-            raise TypeError("X holds dates or spans of time, which are not numbers.")
+            raise TypeError("X contains dates or durations, which are not numbers.")
         X = validate_data(
             estimator,
             X,
             accept_sparse=("csr", "csc"),
-            # Integers stay integers: column blocks become float64 one at a time.
+            # Integers are kept: blocks of columns are converted to float64 one at a time.
             dtype="numeric",
             ensure_min_samples=2,
         )
-        # A frame of polars that mixes numbers with text passes the check as an array of objects.
+        # A polars frame with both numbers and text passes this check as an object array.
         if isinstance(X, np.ndarray) and X.dtype.kind in "OUS":
             X = X.astype(np.float64)
     except (TypeError, ValueError) as error:
         _name_columns_without_numbers(given, error)
         _name_columns_with_gaps(given, error)
         raise
-    # Categories are compared as they are, and a selector inside another says it itself.
-    as_it_is = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
+    # Categories are compared without conversion, and a wrapped selector warns itself.
+    is_exact = getattr(estimator, "wraps", False) or getattr(estimator, "_takes_categories", False)
     if names is not None:
         found: Any = estimator
         found.feature_names_in_ = names
     samples = as_samples(X)
-    if not (as_it_is and X.dtype.kind in "iu"):
+    if not (is_exact and X.dtype.kind in "iu"):
         warn_of_rounding(_rounded(given, samples))
     return samples
 
 
 def _rounded(given: Any, X: Samples) -> list[Hashable]:
-    """Name the columns that lose differences between whole numbers when they become float64."""
+    """List the columns with integers that are rounded by the conversion to float64."""
     if not _is_frame(given):
         return X.rounded_columns().tolist()
     if X.dtype.kind in "iu":
         return [given.columns[place] for place in X.rounded_columns()]
-    # Beside a column of floats all have become floats.
+    # One column of floats has turned all columns into floats.
     kinds = [str(kind).lower().partition("64")[0] for kind in given.dtypes]
     return [
         name
@@ -99,32 +99,31 @@ def _rounded(given: Any, X: Samples) -> list[Hashable]:
 
 
 def warn_of_rounding(names: Sequence[Hashable]) -> None:
-    """Warn of features whose whole numbers float64 does not hold."""
+    """Warn about features with integers that float64 cannot represent exactly."""
     if names:
         shown = _listed([repr(name) for name in names])
         warn_user(
-            f"{many(len(names), 'feature')} of X {'has' if len(names) == 1 else 'have'} whole "
-            f"numbers above 2^53, which float64 rounds, so that small differences are lost: "
-            f"{shown}.",
+            f"{many(len(names), 'feature')} of X {'has' if len(names) == 1 else 'have'} integers "
+            f"above 2^53, which float64 rounds, so that small differences are lost: {shown}.",
             RoundedFeaturesWarning,
-            hint="Subtract the least value of the column before, or leave out ids.",
+            hint="Subtract the minimum of the column first, or leave out columns of ids.",
         )
 
 
 def without_mask(X: Any) -> Any:
-    """Return a masked array as a plain one, with NaN for what is masked: NumPy drops the mask."""
+    """Replace masked values with NaN in a plain array; NumPy functions would ignore the mask."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     return np.where(X.mask, np.nan, X.data) if X.mask.any() else X.data
 
 
 def works_on(estimator: BaseEstimator, kind: Kind) -> bool:
-    """Whether an estimator works on samples that are stored in this way."""
+    """Return whether an estimator supports samples of this kind."""
     return kind in getattr(estimator, "works_on", ("memory", "sparse"))
 
 
 def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
-    """Refuse stored samples if the estimator needs them in memory; they are not read yet."""
+    """Check that the estimator supports samples outside memory; nothing is read yet."""
     name = type(estimator).__name__
     if not works_on(estimator, "parts"):
         raise X.refusal(name, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
@@ -143,20 +142,20 @@ def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
 
 
 def refuse_stored(who: str, X: Any, hint: str = TAKE_ROWS) -> None:
-    """Refuse stored samples: turned into an array, they would be read whole without a word."""
+    """Raise an error for samples outside memory; converting them would read all of them."""
     if (parts := as_parts(X)) is not None:
         raise parts.refusal(who, hint)
 
 
 def check_library(estimator: BaseEstimator, X: Any) -> None:
-    """Refuse arrays that are to stay on their device if the estimator does not work there."""
+    """Raise an error for an array on a device if the estimator does not support devices."""
     here = device_of(X)
     if here is None:
         return
     if not works_on(estimator, "device"):
         raise GuidedTypeError(
             f"{type(estimator).__name__} works on the CPU only, but X is a "
-            f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is on.",
+            f"{type(X).__module__.split('.')[0]} array and array_api_dispatch is enabled.",
             TO_THE_CPU,
             "X",
         )
@@ -170,19 +169,19 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
 
 
 def _is_frame(X: Any) -> bool:
-    """Whether X is a data frame, of pandas, polars or another library."""
+    """Return whether X is a data frame of pandas, polars or another library."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
 def _holds_times(X: Any) -> bool:
-    """Whether an array or a frame has dates or spans of time, which NumPy would count silently."""
+    """Return whether X has dates or durations, which NumPy would convert without a warning."""
     if _is_frame(X):
         return any(str(dtype).lower().startswith(TIMES) for dtype in X.dtypes)
     return getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M")
 
 
 def _check_names(X: Any) -> None:
-    """Refuse a frame in which two columns have one name, which then tells neither of them."""
+    """Raise an error for a frame without columns or with duplicate column names."""
     if not _is_frame(X):
         return
     names = list(X.columns)
@@ -192,15 +191,15 @@ def _check_names(X: Any) -> None:
         return
     twice = [name for name, n in Counter(names).items() if n > 1]
     raise GuidedValueError(
-        f"X has {many(len(twice), 'name')} that several columns share: "
+        f"X has {many(len(twice), 'duplicate column name')}: "
         f"{_listed([repr(name) for name in twice])}.",
-        "Give each column its own, or keep the first of each: X.loc[:, ~X.columns.duplicated()].",
+        "Rename the columns, or keep the first of each name: X.loc[:, ~X.columns.duplicated()].",
         "X",
     )
 
 
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
-    """Raise an error that names the columns of a frame that hold no numbers, if there are any."""
+    """Raise an error that names the non-numeric columns of a frame, if there are any."""
     if not _is_frame(X):
         return
     odd = [(name, value) for name in X.columns if (value := _no_number(X[name])) is not None]
@@ -208,31 +207,32 @@ def _name_columns_without_numbers(X: Any, error: Exception) -> None:
         return
     shown = _listed([f"{name!r} (such as {str(value)!r})" for name, value in odd])
     raise GuidedValueError(
-        f"X has {many(len(odd), 'column')} without numbers: {shown}.",
-        "Leave such columns out, or turn them into numbers: "
-        "sklearn.preprocessing.OneHotEncoder() makes a column of each category, and "
+        f"X has {many(len(odd), 'non-numeric column')}: {shown}.",
+        "Drop these columns or convert them to numbers: "
+        "sklearn.preprocessing.OneHotEncoder() makes one column per category, and "
         "(date - date.min()).dt.days counts days.",
         "X",
     ) from error
 
 
 def _name_columns_with_gaps(X: Any, error: Exception) -> None:
-    """Say which columns lack values, and how to fill them, instead of scikit-learn's advice."""
+    """Raise an error that names the columns with missing values and suggests imputation."""
     if "contains NaN" not in str(error):
         return
     lacking = _gaps(X)
     if lacking:
-        # What else scikit-learn says is about classifiers that take missing values.
+        # The rest of scikit-learn's message is about classifiers that accept missing values.
         shown = _listed([f"{name!r} ({many(n, 'value')})" for name, n in lacking])
         raise GuidedValueError(
-            f"Input X contains NaN. Missing in {many(len(lacking), 'column')}: {shown}.",
-            "Fill them, for example by sklearn.impute.SimpleImputer().",
+            f"Input X contains NaN. {many(len(lacking), 'column')} "
+            f"{'has' if len(lacking) == 1 else 'have'} missing values: {shown}.",
+            "Impute them, for example with sklearn.impute.SimpleImputer().",
             "X",
         ) from error
 
 
 def _gaps(X: Any) -> list[tuple[Hashable, int]]:
-    """Return the columns of a frame or an array that lack values, and how many each lacks."""
+    """Return the columns of a frame or array with missing values, and the number of these."""
     if _is_frame(X):
         counts = [
             (name, sum(is_missing(value, minus_one=False) for value in X[name]))
@@ -251,10 +251,10 @@ def _listed(names: list[str]) -> str:
 
 
 def _no_number(column: Any) -> Any:
-    """Return the first value of a column that is no number; None if all are, or are missing."""
+    """Return the first value that is neither a number nor missing; None if there is none."""
     values = np.asarray(column)
     if values.dtype.kind in "mM":
-        # NumPy would count nanoseconds, but dates do not go together with numbers.
+        # NumPy would convert dates to counts of nanoseconds, which are not meaningful features.
         return next((value for value in column if not is_missing(value)), values.dtype)
     try:
         values.astype(float)
@@ -268,7 +268,7 @@ def _no_number(column: Any) -> Any:
 
 
 def check_spread(X: Any, names: NDArray[Any] | None = None) -> None:
-    """Refuse values whose squares overflow unnoticed, and differences whose squares underflow."""
+    """Raise an error if squares of values overflow, or squares of differences underflow."""
     samples = as_samples(X)
     if samples.overflows():
         raise too_large(FloatingPointError("overflow encountered in square"))
@@ -277,16 +277,16 @@ def check_spread(X: Any, names: NDArray[Any] | None = None) -> None:
         name = f"feature {faint[0]}" if names is None else f"feature {names[faint[0]]!r}"
         raise GuidedValueError(
             f"{many(len(faint), 'feature')} of X {'varies' if len(faint) == 1 else 'vary'} by less "
-            f"than {FAINT:g}{', first of all ' if len(faint) > 1 else ': '}{name}. The squares of "
-            "so small differences underflow to 0.",
-            # The scalers of scikit-learn would take so small a range for rounding.
-            "Use larger units: divide each of them by its range.",
+            f"than {FAINT:g}{', the first being ' if len(faint) > 1 else ': '}{name}. Squares of "
+            "such small differences underflow to 0.",
+            # scikit-learn's scalers would treat such a small range as constant.
+            "Rescale the features: divide each of them by its range.",
             "X",
         )
 
 
 def too_large(error: FloatingPointError) -> GuidedValueError:
-    """Explain an overflow by the values that caused it."""
+    """Return the error for values whose squares overflow."""
     return GuidedValueError(
         f"X has values so large that their squares overflow ({error}).",
         "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
@@ -296,7 +296,7 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
 
 @contextmanager
 def explained_overflow() -> Iterator[None]:
-    """Refuse samples whose squared differences overflow, as the selectors do."""
+    """Turn an overflow in the enclosed code into the error that selectors raise."""
     try:
         with np.errstate(over="raise"):
             yield
@@ -305,9 +305,9 @@ def explained_overflow() -> Iterator[None]:
 
 
 def index_of(X: Any) -> Iterable[Hashable] | None:
-    """Return the index of a pandas frame or the names of the samples of AnnData.
+    """Return the index of a pandas frame or the sample names of AnnData; otherwise None.
 
-    They stay with their rows in a fold.
+    These ids stay with their rows when cross-validation selects rows.
     """
     if hasattr(X, "obs_names"):
         return X.obs_names
@@ -316,7 +316,9 @@ def index_of(X: Any) -> Iterable[Hashable] | None:
 
 @dataclass(frozen=True)
 class Given:
-    """What `fit` was given beside X, as it came: a method that ignores a part does not check it.
+    """The supervision passed to `fit`, before validation.
+
+    A method that ignores one of these inputs does not validate it.
 
     Attributes
     ----------
@@ -325,12 +327,12 @@ class Given:
     pairs : Pairs or None
         Must-links and cannot-links.
     sample_ids : iterable of hashable or None
-        The id of each row, by which pairs name samples; None if row numbers do. It may be
-        exhausted by reading it once.
+        The id of each row, by which pairs refer to samples; None if pairs use row numbers. It may
+        be an iterator, which can be read only once.
     ids_are_index : bool
-        Whether the ids were not passed, but are the index of a pandas X.
+        Whether the ids come from the index of X and not from an argument.
     groups : ndarray of int or None
-        The group of each row, which resamples do not split.
+        The group of each row; resampling keeps the rows of a group together.
 
     Examples
     --------
@@ -356,18 +358,18 @@ class Given:
         pairs: Pairs | None = None,
         sample_ids: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Take the arguments of `fit`; ids default to the index of a pandas X, also if stored."""
+        """Collect the arguments of `fit`; ids default to the pandas index of X, also in a file."""
         if isinstance(y, Pairs):
             raise GuidedTypeError(
-                "The second argument is y, one label per sample, but it is a Pairs.",
-                "Pass pairs by name: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
+                "The second argument, y, must have one label per sample, but it is a Pairs object.",
+                "Pass pairs by keyword: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
         listed = isinstance(y, list | tuple) and len(y) > 0
         if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
-                f"The second argument is y, one label per sample, but it begins with {y[0]!r}.",
-                f"Pass pairs by name: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
+                f"The second argument, y, must have one label per sample, but y[0] is {y[0]!r}.",
+                f"Pass pairs by keyword: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )
         index: Any = index_of(X)
@@ -384,23 +386,23 @@ class Given:
         return self.pairs is None and self.y is None
 
     def labels(self) -> Any:
-        """Check the labels and return them; None if there are none or pairs take their place.
+        """Return the validated labels; None if there are no labels or if there are pairs.
 
-        A Pipeline hands y to every step: together with pairs it would silently turn them into full
-        supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
+        Pairs take precedence because a Pipeline passes y to every step, which would silently turn
+        pairs into full supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
         """
         return check_labels(self.y) if self.pairs is None and self.y is not None else None
 
     def supervision(self, n_samples: int, on_conflict: OnConflict = "raise") -> Supervision:
-        """Return what pairs say about the rows of X, else what labels say, else nothing.
+        """Return the supervision from pairs, or else from labels; it is empty without either.
 
         Parameters
         ----------
         n_samples : int
             The number of rows.
         on_conflict : {"raise", "warn", "drop"}, default="raise"
-            What to do when must-links join the two ends of a cannot-link: "raise" an error, or drop
-            that cannot-link with ("warn") or without ("drop") a warning.
+            What to do if must-links connect the two ends of a cannot-link: "raise" an error, or
+            drop that cannot-link with ("warn") or without ("drop") a warning.
         """
         if self.pairs is not None:
             return from_pairs(
@@ -415,11 +417,12 @@ class Given:
 
 
 def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
-    """Warn if labels name the samples in another order: they go by position, as in scikit-learn."""
+    """Warn if the index of y has another order than that of X: labels are matched by position."""
     if of_samples is None or of_labels is None or of_samples.equals(of_labels):
         return
     if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):
         warn_user(
-            "The index of y names the rows of X in another order, but labels go by position.",
-            hint="Pass y.loc[X.index] if each label belongs to the row of its index.",
+            "The index of y lists the rows of X in a different order, but labels are matched by "
+            "position.",
+            hint="Pass y.loc[X.index] to match labels by index.",
         )

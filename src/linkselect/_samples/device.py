@@ -1,7 +1,7 @@
-"""Samples on a device: arrays of torch, cupy and other libraries that follow the array API.
+"""Samples on a device: arrays of PyTorch, CuPy and other libraries that follow the array API.
 
-The same sums as in memory, in the names of the standard. Block sizes are larger than on the CPU,
-and nothing is written in place that came from outside.
+The computations equal those for NumPy arrays, but use functions of the array API standard. Blocks
+are larger than on the CPU, and arrays of the user are never modified.
 """
 
 from __future__ import annotations
@@ -36,19 +36,21 @@ from linkselect.pairs._links import members_of
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges, Kernel
 
-# Sums of a thousand million squares of this are finite.
+# The sum of 10^9 squares of this value is finite.
 LARGEST = 1e149
 
 
 class OnDevice(Samples):
-    """An array of another library than NumPy; methods that need it in memory do not work on it.
+    """Samples in an array of another library than NumPy.
+
+    Methods that need the values in CPU memory raise an error.
 
     Parameters
     ----------
     here : Device
         The library and the device.
     values : array of shape (n_samples, n_features)
-        Any numeric type.
+        The values, of any numeric dtype.
     """
 
     kind = "device"
@@ -60,7 +62,7 @@ class OnDevice(Samples):
         self._moments = partial(device_moments, here)
 
     def constant_columns(self) -> BoolArray:
-        """Tell which features have one value only."""
+        """Return a mask of the constant features."""
         X, xp = self.values, self.here.xp
         parts = self.column_slices(self.shape[0])
         found = [xp.all(X[:, part] == X[:1, part], axis=0) for part in parts]
@@ -68,11 +70,11 @@ class OnDevice(Samples):
         return constant
 
     def fetched(self, values: Any) -> Any:
-        """Copy what was computed from the device."""
+        """Copy an array from the device to NumPy."""
         return to_numpy(values)
 
     def faint_columns(self) -> IntArray:
-        """List the features that vary too little."""
+        """List the non-constant features whose squared differences underflow."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return NO_FEATURES
@@ -81,28 +83,28 @@ class OnDevice(Samples):
         return np.flatnonzero(to_numpy((extent > 0) & (extent < FAINT)))
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each feature."""
+        """Return the minimum and maximum of each feature."""
         xp = self.here.xp
         low, high = xp.min(self.values, axis=0), xp.max(self.values, axis=0)
         return to_numpy(self.here.float64(low)), to_numpy(self.here.float64(high))
 
     def count_nonzero(self) -> int:
-        """Count the values that are not 0."""
+        """Count the nonzero values."""
         return int(self.here.xp.count_nonzero(self.values))
 
     def rounded_columns(self) -> IntArray:
-        """List nothing: a device has computed with what it was given."""
+        """Return an empty list: the rounding of large integers is not checked on a device."""
         return NO_FEATURES
 
     def overflows(self) -> bool:
-        """Tell whether squares of values overflow, which a device does without notice."""
+        """Return whether squares of values overflow, for which a device raises no error."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return False
         return max(float(xp.max(self.values)), -float(xp.min(self.values))) > LARGEST
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return digests of the features that agree in the first samples; the CPU makes them."""
+        """Return a key for each feature; those equal in the first samples are hashed on the CPU."""
         xp, n_rows = self.here.xp, min(FIRST_ROWS, self.shape[0])
         heads = to_numpy(xp.take(self.values[:n_rows, :], self.here.put(features), axis=1))
         rivals = np.flatnonzero(shared(np.column_stack([runs, heads.T])))
@@ -114,18 +116,18 @@ class OnDevice(Samples):
         return keys
 
     def column_slices(self, n_rows: int) -> list[slice]:
-        """Cut the columns into large blocks."""
+        """Split the columns into slices for large blocks."""
         return slices(self.shape[1], block_width(BLOCK_SIZE, n_rows))
 
     def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
-        """Return some columns as float64, on the device."""
+        """Return the given rows and columns as float64, on the device."""
         block = self.values[:, columns]
         if not isinstance(rows, slice):
             block = self.here.xp.take(block, self.here.put(rows), axis=0)
         return self.here.float64(block)
 
     def centred_block(self, columns: slice, rows: IntArray) -> Any:
-        """Return some rows and columns as float64, without the mean of each column."""
+        """Return the given rows and columns as float64, minus the mean of each column."""
         some = slice(None) if len(rows) == self.shape[0] else rows
         block = self.float_block(columns, some, True, None)
         block = block - block[:1, :]
@@ -134,28 +136,28 @@ class OnDevice(Samples):
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None
     ) -> list[Any]:
-        """Apply a function to one item after the other."""
+        """Apply a function to one item after another, without threads."""
         return [function(item) for item in items]
 
     def joined(self, parts: list[Any]) -> Any:
-        """Join what was computed for blocks of the columns."""
+        """Concatenate the results for blocks of columns along the last axis."""
         return parts[0] if len(parts) == 1 else self.here.xp.concat(parts, axis=-1)
 
     def take(self, rows: IntArray) -> OnDevice:
-        """Return some rows."""
+        """Return the given rows."""
         return OnDevice(self.here, self.here.xp.take(self.values, self.here.put(rows), axis=0))
 
     def choose(self, columns: Columns) -> OnDevice:
-        """Return some columns."""
+        """Return the given columns."""
         numbers = self.here.put(np.arange(self.shape[1])[columns])
         return OnDevice(self.here, self.here.xp.take(self.values, numbers, axis=1))
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> Any:
-        """Compute the sum over edges of squared differences."""
+        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature."""
         here, xp, X = self.here, self.here.xp, self.values
         left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.totals)
         parts = []
-        # At most so wide that a chunk below has 16 edges or more.
+        # A block is so narrow that a chunk below has at least 16 edges.
         for columns in slices(X.shape[1], BLOCK_SIZE // 16):
             block = X[:, columns]
             total = here.zeros(block.shape[1])
@@ -173,7 +175,7 @@ class OnDevice(Samples):
         per_row: tuple[Any, ...],
         n_jobs: int | None,
     ) -> Any:
-        """Apply a function to one large block of rows after the other."""
+        """Apply a function to one large block of rows after another."""
         blocks = slices(self.shape[0], block_width(BLOCK_SIZE, self.shape[1]))
         found = (function(self.values[some, :], *(one[some] for one in per_row)) for some in blocks)
         return reduce(lambda total, more: merge([total, more]), found)
@@ -186,38 +188,38 @@ class OnDevice(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` by direct differences."""
+        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
         ends = self.here.put(left), self.here.put(right)
         found: FloatArray = to_numpy(device_neighbors.pair_distances(self.here, self.values, *ends))
         return found
 
     def products(self, dtype: Any, n_jobs: int | None) -> DeviceProducts:
-        """Prepare the rows for fast distances."""
+        """Prepare the rows for fast distance computations in the given precision."""
         return products(self.here, self.values, getattr(self.here.xp, np.dtype(dtype).name))
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
-        """Find the nearest rows of a pool for each query."""
+        """Find the nearest neighbours of each query in a pool of rows."""
         return device_neighbors.nearest(self.here, self.values, n_neighbors, among)
 
     def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
-        """Find the median squared distance, sorted on the device in a third of the time."""
+        """Compute the median squared distance on the device, in a third of the time."""
         return device_neighbors.median_distance(self.here, self.values)
 
     def _on_the_cpu(self, *arguments: Any, **options: Any) -> Any:
-        raise NotImplementedError("This computation needs X in the memory of the CPU.")
+        raise NotImplementedError("This computation needs X in CPU memory.")
 
     own_values = cells = block = dense_blocks = _on_the_cpu
 
     # -- kernels -----------------------------------------------------------------------------
 
     def kernel_tiles(self, codes: IntArray) -> Iterator[Tile]:
-        """Yield the rows and columns of each tile."""
+        """Yield the rows and columns of each tile of a kernel's weight matrix."""
         for members in members_of(codes):
             for part in slices(len(members), max(BLOCK_SIZE // len(members), 1)):
                 yield members[part], members
 
     def kernel_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
-        """Compute the weights between some rows and sorted columns that include them."""
+        """Compute the weights between the given rows and sorted columns that include these rows."""
         here, xp = self.here, self.here.xp
         distances = self._kernel_distances(graph, rows, columns)
         sigma = float(graph.sigma)
@@ -240,7 +242,7 @@ class OnDevice(Samples):
         mine = prepared.take(own)
         pool = prepared if all_of_them else prepared.take(others)
         squared = (tile(here, mine.rows, pool.rows, pool.norms) + mine.norms[:, None]) * scale
-        # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
+        # Distances that products do not resolve are computed directly unless the weight is 0.
         largest = float(xp.max(mine.errors) + xp.max(pool.errors)) * scale
         if largest > EXPONENT_ERROR * 2.0 * sigma * sigma:
             bound = (mine.errors[:, None] + pool.errors[None, :]) * scale

@@ -1,8 +1,8 @@
 """Distances and nearest neighbours of samples on a device.
 
-As on the CPU, float32 proposes and float64 decides: products in float32 come with a bound on their
-error (docs/bounds.md), what may be near is compared by direct differences in float64, and samples
-for which the bound leaves anything open are done again.
+As on the CPU, float32 proposes and float64 decides. Products in float32 have an error bound
+(docs/bounds.md), candidates are compared by direct differences in float64, and queries for which
+the bound leaves the result open are searched again.
 """
 
 from dataclasses import dataclass, replace
@@ -15,11 +15,11 @@ from linkselect._blocks import slices
 from linkselect._samples import neighbors
 from linkselect._samples.devices import BLOCK_SIZE, Device, k_smallest, product_rounding, to_numpy
 
-# Float32 numbers in a tile of distances: 1 GB.
+# The number of float32 distances in a tile: 1 GB.
 TILE_SIZE = 1 << 28
-# Candidates beside the neighbours themselves. With 11, no row of MNIST was left open.
+# Candidates in addition to the neighbours. With 11, no row of MNIST had to be searched again.
 MORE_CANDIDATES = 11
-# So many differences take about as long as to prepare all rows again in float64.
+# This many differences take about as long as preparing all rows again in float64.
 DIFFERENCES_AT_ONCE = 1 << 36
 
 
@@ -37,12 +37,12 @@ def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
 
 @dataclass(frozen=True)
 class DeviceProducts(neighbors.Products):
-    """Rows on a device prepared for distances."""
+    """Rows on a device, prepared for fast distance computations."""
 
     here: Device
 
     def take(self, chosen: Any) -> Self:
-        """Return the rows of some numbers, which are on the device."""
+        """Return the prepared data of the chosen rows, given as an array on the device."""
         take = self.here.xp.take
         rows, norms, errors = (
             take(part, chosen, axis=0) for part in (self.rows, self.norms, self.errors)
@@ -50,16 +50,16 @@ class DeviceProducts(neighbors.Products):
         return replace(self, rows=rows, norms=norms, errors=errors)
 
     def distances(self, queries: slice, pool: neighbors.Products) -> Any:
-        """Compute squared distances to the rows of `pool`, without the queries' own norms."""
+        """Compute squared distances to the rows of `pool`, minus the squared norms of queries."""
         return tile(self.here, self.rows[queries, :], pool.rows, pool.norms)
 
 
 def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
-    """Prepare the rows of X for fast distances in the given precision."""
+    """Prepare the rows of X for fast distance computations in the given precision."""
     xp = here.xp
     n_samples, n_features = X.shape
     chunks = slices(n_samples, max(BLOCK_SIZE // max(n_features, 1), 1))
-    # Counted from the first sample, so that an offset of any size costs no digits.
+    # Differences from the first sample are used, so that a large offset costs no precision.
     first = here.float64(X[:1, :])
     total, largest = here.zeros(n_features), 0.0
     for chunk in chunks:
@@ -78,14 +78,14 @@ def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
     length = neighbors.product_length(n_features)
     errors = neighbors.product_errors(norms, length, np.float32 if single else np.float64)
     if single:
-        # Two factors that are rounded by a share r change a product by 2 r, and so a distance by
-        # 2 * 2 r |x| |y| at most, which is 2 r (|x|^2 + |y|^2).
+        # Relative errors r of both factors change a product by at most 2 r |x| |y|, and so a
+        # distance by at most 4 r |x| |y|, which is at most 2 r (|x|^2 + |y|^2).
         errors = errors + 2.0 * product_rounding(xp) * norms
     return DeviceProducts(rows, norms, scale, errors, here)
 
 
 def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
-    """Compute `added - 2 x'y` for all pairs of some rows; `added` has one number per column."""
+    """Compute `added - 2 x'y` for queries x and pool rows y; `added` has one value per pool row."""
     xp = here.xp
     doubled = queries * -2.0
     first, *others = slices(queries.shape[1], neighbors.PRODUCT_WIDTH)
@@ -97,7 +97,7 @@ def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
 
 
 def median_distance(here: Device, X: Any) -> float:
-    """Find the median squared distance between samples, to the last digit."""
+    """Compute the exact median of the squared distances between all samples."""
     xp = here.xp
     rows = products(here, X, xp.float32)
     rough = here.float64(tile(here, rows.rows, rows.rows, rows.norms)) + rows.norms[:, None]
@@ -107,7 +107,7 @@ def median_distance(here: Device, X: Any) -> float:
     n_pairs = ordered.shape[0]
     middle = np.array([(n_pairs - 1) // 2, n_pairs // 2])
     low, high = (float(ordered[int(place)]) for place in middle)
-    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    # Errors of at most `error` shift the median, and every other distance, by at most `error`.
     error = 2.0 * float(xp.max(rows.errors))
     is_near = is_pair & (rough >= low - 2 * error) & (rough <= high + 2 * error)
     n_below = int(xp.sum(xp.astype(ordered < low - 2 * error, xp.int64)))
@@ -116,7 +116,7 @@ def median_distance(here: Device, X: Any) -> float:
 
 
 def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> neighbors.Found:
-    """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
+    """Find the nearest neighbours of each query in a pool of rows; see `graphs.nearest`."""
     xp, (queries, pool, rows) = here.xp, among
     everything = np.arange(X.shape[0])
     queries = everything if queries is None else np.asarray(queries)
@@ -139,7 +139,7 @@ def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> 
 
 
 class _Search(NamedTuple):
-    """What stays the same while rows are searched for their neighbours."""
+    """The inputs that all steps of a neighbour search share."""
 
     here: Device
     X: Any
@@ -149,7 +149,7 @@ class _Search(NamedTuple):
     def by_products(
         self, rows: neighbors.Products, queries: IntArray, n_more: int
     ) -> tuple[IntArray, FloatArray, Any]:
-        """Find neighbours among a few candidates; also tell for which rows that is not certain."""
+        """Find neighbours among a few candidates; also return a mask of the uncertain queries."""
         here, xp = self.here, self.here.xp
         n_pool = self.pool.shape[0]
         reference = rows if n_pool == rows.norms.shape[0] else rows.take(self.pool)
@@ -160,8 +160,8 @@ class _Search(NamedTuple):
         for part in slices(len(queries), max(TILE_SIZE // n_pool, 1)):
             own = all_queries[part]
             mine = rows.take(own)
-            # Lower bounds of all distances, but for the norm of the query: all that is not among
-            # the candidates is at least as far as the last of them.
+            # These are lower bounds on distances, minus the norm of the query. All samples that
+            # are not candidates are at least as far away as the last candidate.
             lower, place = k_smallest(
                 xp, tile(here, mine.rows, reference.rows, certain), n_candidates
             )
@@ -182,7 +182,7 @@ class _Search(NamedTuple):
         return np.array(near), np.array(distances), is_open
 
     def _decide(self, own: Any, candidates: Any) -> tuple[Any, Any]:
-        """Choose among the candidates of each row by differences; equally near ones by number."""
+        """Return the nearest candidates of each query, by differences; ties go to lower numbers."""
         here, xp = self.here, self.here.xp
         candidates = xp.sort(candidates, axis=1)
         width = candidates.shape[1]
@@ -197,7 +197,7 @@ class _Search(NamedTuple):
         )
 
     def by_differences(self, queries: IntArray) -> tuple[IntArray, FloatArray]:
-        """Compare rows with the whole pool, without products."""
+        """Find neighbours by differences from the whole pool, without products."""
         found = []
         for query in queries:
             one = self._decide(self.here.put(np.array([query])), self.pool[None, :])
@@ -207,5 +207,5 @@ class _Search(NamedTuple):
 
 
 def _take(xp: Any, values: Any, places: Any) -> Any:
-    """Look up values for a matrix of places."""
+    """Return the values at a matrix of positions."""
     return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)

@@ -1,8 +1,8 @@
-"""Arrays of other libraries, such as torch and cupy, that stay on their device.
+"""Arrays of other libraries, such as PyTorch and CuPy, that stay on their device.
 
-A function that sees X has one version for NumPy and one in the names of the array API standard,
-which serves every library. This module has what the latter share, and the three things that the
-standard lacks. No library is imported here: whoever passes its arrays has done so.
+Functions of X have one version for NumPy and one for the array API standard, which works for all
+other libraries. This module has helpers of the latter, among them three operations that the
+standard lacks. It imports no array library: users who pass such arrays have already done so.
 """
 
 import os
@@ -16,11 +16,12 @@ from sklearn.utils import _array_api
 from linkselect._arrays import BoolArray
 from linkselect._messages import GuidedError
 
-# Float64 numbers worked on at once: 0.5 GB for each temporary array.
+# The number of float64 values in a block: 0.5 GB for each temporary array.
 BLOCK_SIZE = 1 << 26
-# Numbers in a matrix of ones and zeros that adds up groups; larger ones are not made.
+# The largest number of entries in a 0/1 matrix of group membership, used to sum groups.
 MEMBERSHIP_SIZE = 1 << 27
-# What cutting factors to 10 or 7 bits costs: TF32 and bfloat16, by torch's old and new names.
+# Relative rounding error of factors with 10 or 7 bits: TF32 and bfloat16, by PyTorch's old and new
+# names.
 FACTOR_ROUNDING = {
     **dict.fromkeys(("highest", "ieee", "none"), 0.0),
     **dict.fromkeys(("high", "tf32"), 2.0**-10),
@@ -29,45 +30,45 @@ FACTOR_ROUNDING = {
 
 
 class OutOfDeviceMemoryError(GuidedError, MemoryError):
-    """The device of X has too little free memory."""
+    """The device of X has run out of memory."""
 
 
 @dataclass(frozen=True)
 class Device:
-    """A library and one of its devices.
+    """An array library and one of its devices.
 
     Attributes
     ----------
     xp : module
-        The functions of the library, by their names in the array API standard.
+        The array API namespace of the library.
     device : object
-        What the library calls the device.
+        The device object of the library.
     """
 
     xp: Any
     device: Any
 
     def put(self, values: Any) -> Any:
-        """Copy a NumPy array to the device, as it is."""
-        # Some libraries refuse arrays that run backwards or cannot be written to.
+        """Copy a NumPy array to the device, with the same dtype."""
+        # Some libraries reject arrays that are read-only or have negative strides.
         values = np.array(values)
         return self.xp.asarray(values, device=self.device)
 
     def float64(self, array: Any) -> Any:
-        """Convert an array that is on the device; the same array if it is float64 already."""
+        """Convert an array on the device to float64; a float64 array is returned unchanged."""
         return self.xp.astype(array, self.xp.float64, copy=False)
 
     def zeros(self, *shape: int) -> Any:
-        """Return zeros in float64."""
+        """Return a float64 array of zeros on the device."""
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
 
     def arange(self, start: int, stop: int) -> Any:
-        """Return whole numbers in a row."""
+        """Return the integers from `start` up to, but not including, `stop`."""
         return self.xp.arange(start, stop, dtype=self.xp.int64, device=self.device)
 
 
 def device_of(X: Any) -> Device | None:
-    """Return where an array of another library than NumPy lives; None for all that NumPy holds."""
+    """Return the device of an array of another library; None for NumPy arrays and other objects."""
     if isinstance(X, np.ndarray) or not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
         return None
     if compat.is_dask_array(X):
@@ -76,61 +77,61 @@ def device_of(X: Any) -> Device | None:
 
 
 def namespace_of(array: Any) -> Any:
-    """Return the module whose functions work on the array: NumPy, or what the library calls so."""
+    """Return the array namespace of an array: NumPy, or that of another library."""
     here = device_of(array)
     return np if here is None else here.xp
 
 
 def to_numpy(array: Any) -> Any:
-    """Copy an array from its device; what is on none is returned as it is."""
+    """Copy an array from its device to NumPy; anything else is returned unchanged."""
     here = device_of(array)
     return array if here is None else _array_api._convert_to_numpy(array, here.xp)
 
 
 def check_placement(selector: Any, X: Any) -> None:
-    """Refuse to transform X by a selector that was fitted to an array of another library."""
+    """Raise an error if the selector was fitted to an array of another library than X."""
     if device_of(X) is None and device_of(selector.support_) is None:
         return
-    # scikit-learn has it from 1.9 on; before that, indexing fails with the library's own message.
+    # Available since scikit-learn 1.9. In older versions, indexing raises the library's own error.
     check = getattr(_array_api, "check_same_namespace", None)
     if check is not None:
         check(X, selector, attribute="support_", method="transform")
 
 
 def with_zeros(X: Any, support: BoolArray) -> Any:
-    """Return X with columns of zeros where features were left out; None if X is on no device."""
+    """Return X with zero columns for features that were not selected; None if not on a device."""
     if (here := device_of(X)) is None:
         return None
     if X.shape[1] != support.sum():
         raise ValueError("X has a different shape than during fitting.")
     xp = here.xp
-    # The column behind the last one is all zeros.
+    # The column after the last one is all zeros.
     source = np.where(support, np.cumsum(support) - 1, X.shape[1])
     zeros = xp.zeros((X.shape[0], 1), dtype=X.dtype, device=here.device)
     return xp.take(xp.concat([X, zeros], axis=1), here.put(source), axis=1)
 
 
 def out_of_memory(error: BaseException) -> OutOfDeviceMemoryError:
-    """Explain that the memory of a device did not suffice."""
+    """Return the error for a device that ran out of memory."""
     return OutOfDeviceMemoryError(
         f"The device of X ran out of memory ({str(error).splitlines()[0]}).",
-        "Beside X, a fit takes a copy of it in float32 if it looks for neighbours, and some GB for "
-        "blocks. Free memory there, pass X in float32, or fit on the CPU: X.cpu().numpy() for "
-        "torch, cupy.asnumpy(X) for cupy.",
+        "In addition to X, a fit needs a few GB for blocks, and a float32 copy of X if it searches "
+        "neighbours. Free memory on the device, pass X in float32, or fit on the CPU: "
+        "X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy.",
         "X",
     )
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether a library ran out of memory on its device."""
+    """Return whether an error means that a device ran out of memory."""
     return type(error).__name__ == "OutOfMemoryError"
 
 
-# -- what the standard lacks ----------------------------------------------------------------
+# -- operations that the standard lacks -----------------------------------------------------
 
 
 def k_smallest(xp: Any, values: Any, k: int) -> tuple[Any, Any]:
-    """Find the k smallest numbers of each row, in ascending order, and their columns."""
+    """Return the k smallest values of each row, in ascending order, and their columns."""
     if compat.is_torch_namespace(xp):
         found = xp.topk(values, k, dim=1, largest=False, sorted=True)
         return found.values, found.indices
@@ -147,7 +148,7 @@ def k_smallest(xp: Any, values: Any, k: int) -> tuple[Any, Any]:
 
 
 def add_by_index(here: Device, index: Any, weights: Any, values: Any, total: int) -> Any:
-    """Add up the weighted rows of a matrix that have the same index; shape (total, n_columns)."""
+    """Sum the weighted rows of a matrix that share an index; the shape is (total, n_columns)."""
     xp = here.xp
     if total == 1:
         return (weights @ values)[None, :]
@@ -167,7 +168,7 @@ def add_by_index(here: Device, index: Any, weights: Any, values: Any, total: int
 
 
 def set_by_index(here: Device, array: Any, rows: Any, columns: Any, values: Any) -> Any:
-    """Return a matrix with new numbers at some places; it may be the same one, written to."""
+    """Return a matrix with some entries replaced; the given matrix may be modified."""
     xp = here.xp
     if compat.is_torch_namespace(xp) or compat.is_cupy_namespace(xp):
         array[rows, columns] = values
@@ -178,13 +179,13 @@ def set_by_index(here: Device, array: Any, rows: Any, columns: Any, values: Any)
 
 
 def product_rounding(xp: Any) -> float:
-    """Return how much a matrix product may round float32 factors before it multiplies them.
+    """Return the relative rounding error of float32 factors in a matrix product.
 
-    0 unless the user allows the library to trade digits for speed, as in TF32.
+    It is 0 unless the user allows the library to reduce precision for speed, as in TF32.
     """
     is_torch, is_cupy = compat.is_torch_namespace(xp), compat.is_cupy_namespace(xp)
     allowed = ["highest"]
-    # NVIDIA's own switch goes over the head of a library.
+    # NVIDIA's own environment variable overrides the settings of a library.
     if (is_torch or is_cupy) and _is_set("NVIDIA_TF32_OVERRIDE"):
         allowed.append("tf32")
     if is_cupy and _is_set("CUPY_TF32"):
@@ -192,7 +193,7 @@ def product_rounding(xp: Any) -> float:
     if is_torch:
         try:
             allowed.append(xp.get_float32_matmul_precision())
-        except RuntimeError:  # so torch answers once its newer switches are used
+        except RuntimeError:  # PyTorch raises this once its newer settings are used
             backends = xp.backends.cuda, xp.backends.mkldnn
             allowed += [backend.matmul.fp32_precision for backend in backends]
     return max(FACTOR_ROUNDING[precision] for precision in allowed)

@@ -1,4 +1,4 @@
-"""Distances between samples in memory, and the Gaussian weights that follow, in tiles."""
+"""Distances between samples in memory, and Gaussian weights, computed tile by tile."""
 
 from __future__ import annotations
 
@@ -21,35 +21,35 @@ if TYPE_CHECKING:
 
 Tile = tuple[IntArray, IntArray]
 
-# Distances by products may change the exponent of a Gaussian by at most this much.
+# Distances from products may change the exponent of a Gaussian by at most this much.
 EXPONENT_ERROR = 1e-9
-# A smaller weight is 0: its products with squared differences would be subnormal numbers, which
-# have few digits or none.
+# Smaller weights are set to 0: their products with squared differences would be subnormal numbers,
+# which have few digits or none.
 VANISHED = 1e-290
-# A Gaussian has vanished for certain beyond this squared distance, in units of sigma^2: the weight
-# would be exp(-750), and exp(-668) is VANISHED.
+# Beyond this squared distance, in units of sigma^2, a weight is certainly below VANISHED: it would
+# be exp(-750), and VANISHED is about exp(-668).
 VANISHED_BEYOND = 1500.0
 # Rows are read in chunks of about this many entries, whose temporaries stay in the cache.
 CHUNK_SIZE = 1 << 18
-# Longer rows are compared piece by piece; a piece of all rows has about this many entries.
+# Longer rows are compared in pieces of columns; with all rows, a piece has about this many entries.
 PIECE_SIZE = 1 << 22
 EDGE_CHUNK = 512
-# Rows whose distances to all others one thread computes at a time.
+# The number of rows whose distances to all others one thread computes at a time.
 ROWS_PER_TASK = 256
-# Below this share of its parts, a difference of sums is computed again without cancellation.
+# A difference of sums below this fraction of them is recomputed without cancellation.
 CANCELLATION = 1e-5
 
 
 def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
-    """Weigh squared distances by `exp(-distance / (2 sigma^2))`, below 1e-290 by 0."""
-    with np.errstate(over="ignore"):  # divided twice, since the square of sigma may be 0
+    """Compute weights `exp(-distance / (2 sigma^2))` of squared distances; below 1e-290, 0."""
+    with np.errstate(over="ignore"):  # two divisions, since sigma^2 may underflow
         weights = np.exp(distances / sigma / (-2.0 * sigma))
     weights[weights < VANISHED] = 0.0
     return weights
 
 
 def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
-    """Tell which distances by products change a weight that is not 0 by more than rounding."""
+    """Return a mask of the distances whose error bound is too large for a nonzero weight."""
     alive = distances - bound < VANISHED_BEYOND * sigma * sigma
     return (bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive
 
@@ -58,9 +58,17 @@ def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
 
 
 def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray], bool]:
-    """Return which rows a block needs for the form of edges, what sums it up, and if each is once.
+    """Prepare the sum over edges of `w_ij (f_i - f_j)^2`.
 
-    If hardly a sample has two edges, the ends are copied once, one below the other.
+    Returns
+    -------
+    rows : ndarray of int
+        The rows that a block must have. If few samples have more than one edge, these are the left
+        ends followed by the right ends.
+    function : callable
+        Takes a block of these rows and returns the sum for each column.
+    is_unique : bool
+        Whether each row occurs only once in `rows`.
     """
     rows, left, right = ends_among(graph.left, graph.right)
     totals, n_edges = graph.totals, len(left)
@@ -71,7 +79,7 @@ def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray
         for chunk in slices(n_edges, EDGE_CHUNK):
             shape = (chunk.stop - chunk.start, block.shape[1])
             own, other = one_end.array(*shape), other_end.array(*shape)
-            # Without a mode, NumPy would go through one more copy.
+            # With the default mode, NumPy would make an additional copy.
             difference = np.take(block, left[chunk], axis=0, out=own, mode="clip")
             difference -= np.take(block, right[chunk], axis=0, out=other, mode="clip")
             difference *= difference
@@ -90,7 +98,7 @@ def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray
 
 
 def ends_among(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the rows that some pairs name, sorted, and the places of both ends among them."""
+    """Return the sorted rows of all pairs, and the positions of both ends of each pair in them."""
     rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     return rows, places[: len(left)], places[len(left) :]
 
@@ -101,12 +109,12 @@ def pair_distances(
     """Compute `|x_i - x_j|^2` for listed pairs of rows of an array."""
     n_samples, n_features = X.shape
     if n_features > CHUNK_SIZE and len(left):
-        # Cut by the size of X alone: a distance has the same bits whatever is asked for beside it.
+        # Pieces depend on the shape of X alone, so a distance does not depend on the other pairs.
         size = min(max(PIECE_SIZE // n_samples, 1), CHUNK_SIZE)
         return _distances_by_pieces(X, left, right, slices(n_features, size), n_jobs)
     if abs(X.strides[0]) >= abs(X.strides[1]) or len(left) < 2:
         return distances_between(X, left, X, right, n_jobs)
-    # Scattered rows, as those of most frames, are put together first: most serve several pairs.
+    # Rows that are not contiguous, as in most frames, are copied first: most are in several pairs.
     found = np.empty(len(left))
     for part in slices(len(left), max(PIECE_SIZE // n_features, 2)):
         rows, here, there = ends_among(left[part], right[part])
@@ -118,7 +126,7 @@ def pair_distances(
 def _distances_by_pieces(
     X: NDArray[Any], left: IntArray, right: IntArray, pieces: list[slice], n_jobs: int | None
 ) -> FloatArray:
-    """Add up distances over pieces of the columns, so that rows of several pairs stay cached."""
+    """Sum distances over pieces of columns, so that rows of several pairs stay in the cache."""
     rows, here, there = ends_among(left, right)
     tree = MergeTree(len(pieces), partial(np.sum, axis=0))
 
@@ -140,7 +148,7 @@ def distances_between(
 
     def work(chunk: slice) -> FloatArray:
         shape = (chunk.stop - chunk.start, width)
-        # Without a mode, NumPy would go through one more copy.
+        # With the default mode, NumPy would make an additional copy.
         own = np.take(X, left[chunk], axis=0, out=here.array(*shape), mode="clip")
         other = np.take(Y, right[chunk], axis=0, out=there.array(*shape), mode="clip")
         squares = np.subtract(own, other, out=apart.array(*shape), dtype=np.float64)
@@ -154,7 +162,7 @@ def distances_between(
 def prepared(
     X: NDArray[Any], mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None
 ) -> Products:
-    """Prepare the rows of an array for distances, given the centre and a bound of the rest."""
+    """Prepare the rows of an array for distances: subtract `mean` and divide by `scale`."""
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
     scratch = Scratch()
@@ -175,10 +183,10 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
 
 
 def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
-    """Find the column means of an array, and a bound of what is left without them."""
+    """Return the column means of an array, and a bound on the absolute centred values."""
     first = np.array(X[0], dtype=np.float64)
     everything = slice(None)
-    # Every piece leaves sums of its columns: of wide data pieces of rows would leave as much as X.
+    # Each piece returns sums of its columns. For wide X, pieces of rows would return too many.
     is_wide = X.shape[0] < X.shape[1]
     if is_wide:
         pieces = [(everything, columns) for columns in column_slices(X)]
@@ -187,14 +195,14 @@ def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
     scratch = Scratch()
 
     def work(piece: tuple[slice, slice]) -> tuple[FloatArray, float]:
-        # Counted from the first sample, so that an offset of any size costs no digits.
+        # Differences from the first sample are used, so that a large offset costs no precision.
         values = X[piece]
         deviation = scratch.array(*values.shape)
         np.subtract(values, first[piece[1]], out=deviation, dtype=np.float64)
         return deviation.sum(axis=0), float(max(deviation.max(), -deviation.min()))
 
     sums, largest = zip(*map_threads(work, pieces, n_jobs), strict=True)
-    # No sample is farther from the mean than twice what some sample is from the first one.
+    # Differences from the mean are at most twice the largest difference from the first sample.
     total = np.concatenate(sums) if is_wide else np.sum(sums, axis=0)
     return first + total / X.shape[0], 2.0 * max(largest)
 
@@ -205,26 +213,27 @@ def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
 def median_distance(
     X: Samples, rough: NDArray[Any], errors: FloatArray, among: IntArray, n_jobs: int | None
 ) -> float:
-    """Find the median squared distance between some samples, to the last digit.
+    """Compute the exact median of the squared distances between the given samples.
 
-    Products in float32 tell which distances are near the median; only these are computed.
+    Approximate distances show which pairs are near the median; only these are computed exactly.
 
     Parameters
     ----------
     X : Samples
         All samples.
     rough : ndarray
-        Distances of all pairs i < j of the chosen samples, row by row, by products.
+        Approximate squared distances of all pairs i < j of the given samples, row by row.
     errors : ndarray
-        A distance between samples i and j is wrong by at most `errors[i] + errors[j]`.
+        Error bounds: the distance between samples i and j is off by at most
+        `errors[i] + errors[j]`.
     among : ndarray of int
-        The chosen samples.
+        The numbers of the given samples.
     n_jobs : int, optional
         The number of threads.
     """
     middle = np.array([(len(rough) - 1) // 2, len(rough) // 2])
     low, high = np.partition(rough, middle)[middle]
-    # Errors of at most `error` move the middle by at most `error`, and the others as much.
+    # Errors of at most `error` shift the median, and every other distance, by at most `error`.
     error = 2 * errors.max()
     near = np.flatnonzero((rough >= low - 2 * error) & (rough <= high + 2 * error))
     n_below = np.count_nonzero(rough < low - 2 * error)
@@ -236,13 +245,13 @@ def median_distance(
 
 
 def _lines(n_samples: int) -> tuple[IntArray, IntArray]:
-    """Return where the pairs i < j of each row i start in a line of all pairs, and how many."""
+    """Return the start and the number of the pairs i < j of each row i in a list of all pairs."""
     sizes = np.arange(n_samples - 1, -1, -1)
     return np.cumsum(sizes) - sizes, sizes
 
 
 def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
-    """Compute the distances of all pairs by products, row by row, and return their errors."""
+    """Compute squared distances of all pairs i < j by products, and return their error bounds."""
     starts, sizes = _lines(len(rows.norms))
     rough = np.empty(sizes.sum(), dtype=rows.rows.dtype)
     own = rows.norms.astype(rough.dtype)
@@ -257,11 +266,11 @@ def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], Float
     return rough, rows.errors
 
 
-# -- kernels that are too dense to list ------------------------------------------------------
+# -- kernels with too many edges to list -----------------------------------------------------
 
 
 def kernel_degrees(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
-    """Add up the weights at each node, without the diagonal."""
+    """Compute the degree of each sample in a kernel graph, without the diagonal."""
     degrees = np.zeros(len(graph.codes))
 
     def work(tile: Tile) -> None:
@@ -272,16 +281,16 @@ def kernel_degrees(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
 
 
 def kernel_tiles(codes: IntArray) -> Iterator[Tile]:
-    """Yield the rows and columns of each tile of the weight matrix."""
+    """Yield the rows and columns of each tile of a kernel's weight matrix."""
     for members in members_of(codes):
         for part in row_tiles(len(members), len(members)):
             yield members[part], members
 
 
 def kernel_weights(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Compute the weights between some rows and sorted columns that include them.
+    """Compute the weights between the given rows and sorted columns that include these rows.
 
-    The diagonal is 0: a kernel's ones there count in its degrees, but never in a form.
+    The diagonal is 0 here: the ones of a kernel count in its degrees, but never in a form.
     """
     tile = gaussian(_kernel_distances(graph, rows, columns), graph.sigma)
     tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
@@ -297,7 +306,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
     tile = prepared.distances(rows, pool)
     tile += prepared.norms[rows, None]
     tile *= scale
-    # Where products do not resolve the distance and the weight is not 0 anyway, differences do.
+    # Distances that products do not resolve are computed by differences, unless the weight is 0.
     own, other = prepared.errors[rows] * scale, pool.errors * scale
     if own.max() + other.max() > EXPONENT_ERROR * 2.0 * graph.sigma * graph.sigma:
         row, column = np.nonzero(unresolved(tile, own[:, None] + other, graph.sigma))
@@ -306,7 +315,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
 
 
 def kernel_form(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
-    """Compute `f'Lf` tile by tile as `f'Df - f'Wf`, on centred blocks of the columns."""
+    """Compute `f'Lf` for each feature f as `f'Df - f'Wf`, tile by tile, on centred columns."""
     xp, columns = X.xp, X.column_slices(X.shape[0])
 
     def work(tile: Tile) -> FloatArray:
@@ -344,7 +353,7 @@ def _form_by_differences(
             difference = X.xp.take(column, rows)[:, None] - X.xp.take(column, members)[None, :]
             difference *= difference
             difference *= weights
-            total[position] = float(X.xp.sum(difference)) / 2.0  # every edge stands in two tiles
+            total[position] = float(X.xp.sum(difference)) / 2.0  # every edge is in two tiles
         return total
 
     return np.sum(X.map(work, tiles, n_jobs), axis=0) if len(features) else np.empty(0)

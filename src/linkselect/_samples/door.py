@@ -1,4 +1,4 @@
-"""The door: whatever X is, it becomes samples, which know how they are stored."""
+"""Conversion of any supported input X to a `Samples` object for its kind of storage."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ from linkselect._samples.sparse import Sparse
 
 
 def as_samples(X: Any) -> Samples:
-    """Return X as samples, without a copy: the only place that asks what kind X is."""
+    """Wrap X, without a copy, in the `Samples` class for its kind of storage."""
     if isinstance(X, Samples):
         return X
     if type(X) is np.ndarray:
@@ -31,7 +31,7 @@ def as_samples(X: Any) -> Samples:
 
 
 def as_parts(X: Any) -> Parts | None:
-    """Return samples that are stored outside memory as such, and None for any others."""
+    """Return X as `Parts` if it is stored outside memory, otherwise None."""
     if isinstance(X, Parts):
         return X
     if type(X) is np.ndarray:
@@ -41,7 +41,7 @@ def as_parts(X: Any) -> Parts | None:
 
 
 def matrix_and_names(X: Any) -> tuple[Any, Any]:
-    """Return the matrix of an AnnData object and the names of its features; else X and None."""
+    """Return the matrix and feature names of an AnnData object; for anything else, X and None."""
     if type(X) is np.ndarray or not is_annotated(X):
         return X, None
     return unwrapped(X), names_of(X)

@@ -1,4 +1,4 @@
-"""The columns of what is transformed must be those of the fit."""
+"""Checks that the columns passed to `transform` are those passed to `fit`."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,12 @@ from linkselect._samples.sources.annotated import is_annotated, names_of, unwrap
 
 
 def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, label: str) -> None:
-    """Refuse other columns than those of the fit, in the words of scikit-learn."""
+    """Raise an error worded as in scikit-learn if the columns differ from those of the fit."""
     if n_columns != estimator.n_features_in_:
         raise GuidedValueError(
             f"X has {n_columns} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input.",
-            "Pass the columns that it was fitted to.",
+            "Pass the columns that were passed to fit.",
             "X",
         )
     expected = getattr(estimator, "feature_names_in_", None)
@@ -24,21 +24,21 @@ def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, l
     place = next(j for j, name in enumerate(names) if name != expected[j])
     raise GuidedValueError(
         "The feature names should match those that were passed during fit: column "
-        f"{place} of {label} is {names[place]!r}, and was {expected[place]!r}.",
-        "Pass the columns that it was fitted to, in the same order: open_stored(X, columns=...).",
+        f"{place} of {label} is {names[place]!r}, but was {expected[place]!r}.",
+        "Pass the columns that were passed to fit, in the same order: open_stored(X, columns=...).",
         "X",
     )
 
 
 @contextmanager
 def checked_matrix(estimator: Any, X: Any) -> Iterator[Any]:
-    """Give the matrix of an AnnData object that has the columns of the fit; else X as it is."""
+    """Yield the matrix of an AnnData object after checking its columns; any other X unchanged."""
     if not is_annotated(X):
         yield X
         return
     names: Any = names_of(X)
     check_columns(estimator, X.n_vars, names, "the AnnData object")
     with warnings.catch_warnings():
-        # A sparse matrix has no names, and these are right.
+        # A sparse matrix has no names, and they were checked above.
         warnings.filterwarnings("ignore", "X does not have valid feature names")
         yield unwrapped(X)

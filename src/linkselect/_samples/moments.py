@@ -1,7 +1,7 @@
-"""Weight, mean and scatter of groups of samples, for every feature at once.
+"""Weight, mean and scatter of groups of samples, computed for all features at once.
 
-Means are differences from a sample of the group, so that the size of a feature's offset does not
-matter. What the parts of stored data give is merged by the same differences.
+The mean of a group is stored as a difference from one of its samples, so that a large common offset
+of a feature costs no precision. The moments of parts are merged in the same form.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from linkselect._blocks import BLOCK_SIZE, Scratch, block_width, slices, sum_by
 from linkselect._samples.devices import Device, add_by_index, namespace_of
 
 _deviations, _temporary = Scratch(), Scratch()
-# With so many columns, and entries of a group, adding up group by group takes 0.5 to 0.8 of the
-# time; with fewer, the calls for each row or group take more than the sums.
+# For blocks with at least this many columns and entries per group, summing group by group takes 0.5
+# to 0.8 of the time. In smaller blocks, the function calls take longer than the sums.
 MANY_COLUMNS, MANY_ENTRIES = 128, 1 << 13
 
 
@@ -28,9 +28,9 @@ MANY_COLUMNS, MANY_ENTRIES = 128, 1 << 13
 class Moments:
     """Weight, mean and scatter (weighted sum of squared deviations) per group and feature.
 
-    A mean is kept as the value of one sample of its group and the offset from it, so that what
-    all samples have in common costs no digits. Only differences of means leave this class: what
-    counts from different samples cannot be compared by accident.
+    A mean is stored as the value of one sample of its group (the origin) and the offset from it,
+    so that a large common value costs no precision. Methods return only differences of means, so
+    that offsets from different origins cannot be compared by mistake.
     """
 
     mass: FloatArray
@@ -39,7 +39,7 @@ class Moments:
     _offset: FloatArray
 
     def means_minus(self, value: FloatArray | float) -> FloatArray:
-        """Return the mean of each group minus a value, the same one or one per feature."""
+        """Return the mean of each group minus `value`, a scalar or one value per feature."""
         return (self._origin - value) + self._offset
 
     def means_minus_group(self, other: Moments, group: int) -> FloatArray:
@@ -48,9 +48,9 @@ class Moments:
         return (self._origin - origin) + (self._offset - offset)
 
     def together(self) -> Moments:
-        """Return the moments of all groups taken as one."""
+        """Return the moments of the union of all groups."""
         xp = namespace_of(self.mass)
-        # The heaviest group is nearest to the overall mean, whatever the others are.
+        # The heaviest group has the largest influence on the overall mean.
         origin = self._origin[int(xp.argmax(self.mass)), :]
         means = self.means_minus(origin)
         mass = xp.sum(self.mass)
@@ -63,39 +63,39 @@ class Moments:
         """Return the sum over groups of `mass * (mean - overall mean)^2`."""
         whole = self.together()
         gaps = self.means_minus_group(whole, 0)
-        # Means that differ in their last digit only are equal: the features whose means all are
-        # tie, and rounding must not decide their order.
+        # Means that differ only in the last digit count as equal: features whose group means are
+        # all equal must tie, and rounding must not decide their order.
         xp = namespace_of(gaps)
         means = xp.abs(self.means_minus(whole._origin[0, :])) + xp.abs(whole._offset[0, :])
         equal = xp.abs(gaps) <= 2 * float(np.finfo(np.float64).eps) * means
         return weighted_sum(self.mass, xp.where(equal, xp.zeros_like(gaps), gaps) ** 2)
 
     def of_groups(self, chosen: slice) -> Moments:
-        """Return the moments of some groups only."""
+        """Return the moments of the chosen groups."""
         return Moments(
             self.mass[chosen], self.scatter[chosen], self._origin[chosen], self._offset[chosen]
         )
 
     def within(self) -> FloatArray:
-        """Return the scatter inside groups."""
+        """Return the sum of the scatter within groups, for each feature."""
         return namespace_of(self.scatter).sum(self.scatter, axis=0)
 
 
 def weighted_sum(weights: Any, values: Any) -> Any:
-    """Add up the rows of a matrix, each with its weight.
+    """Return the weighted sum of the rows of a matrix.
 
-    Not by a matrix product: the last digit of that depends on a column's place.
+    A matrix product is not used, because its last digit depends on the position of a column.
     """
     return namespace_of(values).sum(weights[:, None] * values, axis=0)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Return the moments of the same groups over all parts of the samples."""
+    """Merge the moments of the same groups over parts of the samples."""
     return reduce(_merged_pair, parts)
 
 
 def _merged_pair(one: Moments, other: Moments) -> Moments:
-    """Add the second to the first, whose origins stay; a group that it lacks is the other's."""
+    """Merge two sets of moments, with the origins of the first unless a group is empty there."""
     # The update of Chan, Golub & LeVeque (1983).
     mass = one.mass + other.mass
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
@@ -110,7 +110,7 @@ def _merged_pair(one: Moments, other: Moments) -> Moments:
 
 
 def joined(parts: Sequence[Moments]) -> Moments:
-    """Put the moments of the same groups over different features side by side."""
+    """Concatenate the moments of the same groups over different features."""
     columns = ([part.scatter, part._origin, part._offset] for part in parts)
     scatter, origin, offset = (np.concatenate(kind, axis=1) for kind in zip(*columns, strict=True))
     return Moments(parts[0].mass, scatter, origin, offset)
@@ -127,17 +127,17 @@ def moments(
     Parameters
     ----------
     block : float64 array or CSC matrix of shape (n_samples, n_columns)
-        As `Samples.map_columns` hands it out.
+        A block from `Samples.map_columns`.
     codes : ndarray of shape (n_samples,)
-        The group of each sample from 0, or -1 for none; at least one group.
+        The group of each sample, counted from 0, or -1 for none.
     weights : ndarray of shape (n_samples,), optional
         The weight of each sample. Default: 1.
     n_groups : int, optional
-        The number of groups, if these samples need not have all of them.
+        The number of groups, if some groups may have no samples here.
     """
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1 if n_groups is None else n_groups
-    # Samples without weight are left out: none of them may be an origin.
+    # Samples with zero weight are dropped, because none of them may be an origin.
     rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block, codes, weights = block[rows], codes[rows], weights[rows]
@@ -162,7 +162,7 @@ def moments(
 
 
 def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Moments:
-    """Compute moments of samples that weigh 1, one group after the other: the same bits."""
+    """Compute moments of samples of weight 1, group by group; bits equal those of `moments`."""
     n_groups, width = len(first), block.shape[1]
     counts = np.bincount(codes, minlength=n_groups)
     scatter, offset = np.zeros((2, n_groups, width))
@@ -171,7 +171,7 @@ def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Mo
     for group, rows in enumerate(by_group):
         if not len(rows):
             continue
-        # Without a mode, NumPy would go through one more copy.
+        # With the default mode, NumPy would make an additional copy.
         out = _deviations.array(len(rows), width)
         deviation = np.take(block, rows, axis=0, out=out, mode="clip")
         deviation -= origin[group]
@@ -184,7 +184,7 @@ def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Mo
 def _minus_own(
     values: FloatArray, of_groups: FloatArray, codes: IntArray, out: FloatArray
 ) -> FloatArray:
-    """Subtract from each sample what its group has."""
+    """Subtract from each sample the values of its group."""
     if len(of_groups) == 1:
         return np.subtract(values, of_groups, out=out)
     own = np.take(of_groups, codes, axis=0, out=_temporary.array(*values.shape), mode="clip")
@@ -194,7 +194,7 @@ def _minus_own(
 def _sparse_moments(
     block: Any, codes: IntArray, weights: FloatArray, heaviest: IntArray
 ) -> Moments:
-    """Compute moments from the stored entries; the others are 0."""
+    """Compute moments of a sparse block from its stored entries; all other values are 0."""
     n_groups, width = len(heaviest), block.shape[1]
     entries = block.tocoo()
     rows, columns = entries.coords
@@ -208,11 +208,11 @@ def _sparse_moments(
     absent = _absent_weight(block, codes, weights, mass, collect(weights[rows]))
     origin = block.tocsr()[heaviest].toarray()
     deviation = entries.data - origin.ravel()[place]
-    # An entry that is not stored is 0, so it deviates from the origin by minus the origin.
+    # A value that is not stored is 0, so its deviation from the origin is -origin.
     offset = (collect(weights[rows] * deviation) - absent * origin) / per_group
     deviation -= offset.ravel()[place]
     of_zero = -origin - offset
-    # What rounding left in the mean shows beside a small scatter; it is taken out again.
+    # The rounding error of the mean matters if the scatter is small, so it is corrected.
     slip = (collect(weights[rows] * deviation) + absent * of_zero) / per_group
     scatter = collect(weights[rows] * deviation**2) + absent * of_zero**2
     scatter = np.maximum(scatter - mass[:, None] * slip**2, 0.0)
@@ -222,9 +222,9 @@ def _sparse_moments(
 def _absent_weight(
     block: Any, codes: IntArray, weights: FloatArray, mass: FloatArray, stored: FloatArray
 ) -> FloatArray:
-    """Add up the weights of samples without an entry, per group and column."""
+    """Sum the weights of samples without a stored entry, for each group and column."""
     absent = mass[:, None] - stored
-    # If nearly all weight is stored, a difference of sums says little about the rest.
+    # If nearly all entries are stored, the difference is inaccurate, so it is summed directly.
     nearly_full = np.flatnonzero((absent < 1e-3 * mass[:, None]).any(axis=0))
     member = csr_array((weights, (codes, np.arange(len(codes)))), shape=(len(mass), len(codes)))
     for part in slices(len(nearly_full), block_width(BLOCK_SIZE, len(codes))):
@@ -236,10 +236,10 @@ def _absent_weight(
 
 
 def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> IntArray:
-    """Return the heaviest sample of each group, the first of equally heavy ones.
+    """Return the sample with the largest weight in each group; the first one if several tie.
 
-    Each group counts from it. A light one may be far from the mean, and rounding the heavy ones'
-    distance to it could exceed all scatter there is.
+    It becomes the origin of the group. A sample of small weight may be far from the mean, so that
+    the rounding error of differences from it could exceed the scatter.
     """
     if n_groups == 1:
         return np.array([weights.argmax()])
@@ -254,11 +254,11 @@ def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> 
 def device_moments(
     here: Device, block: Any, codes: IntArray, weights: FloatArray | None = None
 ) -> Moments:
-    """Compute moments on a device: the same sums in array API names."""
+    """Compute `moments` on a device, with functions of the array API standard."""
     xp = here.xp
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1
-    # Samples without weight are left out: none of them may be an origin.
+    # Samples with zero weight are dropped, because none of them may be an origin.
     rows = np.flatnonzero((codes >= 0) & (weights > 0))
     if len(rows) < len(codes):
         block = xp.take(block, here.put(rows), axis=0)
@@ -280,7 +280,7 @@ def device_moments(
     deviation = block - of_samples(origin)
     offset = mean(deviation)
     deviation -= of_samples(offset)
-    # What rounding left in the mean shows beside a small scatter; it is taken out again.
+    # The rounding error of the mean matters if the scatter is small, so it is corrected.
     slip = mean(deviation)
     deviation *= deviation
     scatter = mass[:, None] * (mean(deviation) - slip * slip)
@@ -289,20 +289,20 @@ def device_moments(
 
 
 def kurtosis(block: Any, moments: Callable[..., Moments] = moments) -> Any:
-    """Average `((f_i - mean) / deviation)^4` for the columns of one block; NaN if constant."""
+    """Compute the mean of `((f_i - mean) / std)^4` for each column of a block; NaN if constant."""
     alone = moments(block, np.zeros(block.shape[0], dtype=np.intp))
     return fourth_powers(block, *mean_and_deviation(alone)) / block.shape[0]
 
 
 def mean_and_deviation(alone: Moments) -> tuple[Any, Any]:
-    """Return the mean and the standard deviation of each column of the only group."""
+    """Return the mean and standard deviation of each column, from the moments of one group."""
     variance = alone.scatter[0, :] / alone.mass[0]
     return alone.means_minus(0.0)[0, :], namespace_of(variance).sqrt(variance)
 
 
 def fourth_powers(block: Any, mean: Any, deviation: Any) -> Any:
-    """Add up `((f_i - mean) / deviation)^4` over the samples of one block."""
-    with np.errstate(divide="ignore", invalid="ignore"):  # a constant feature is 0 / 0
+    """Sum `((f_i - mean) / std)^4` over the samples of a block, for each column."""
+    with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 for constant features
         if not issparse(block):
             return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)
         entries = block.tocoo()

@@ -1,8 +1,8 @@
-"""Nearest neighbours in memory, exactly, in memory proportional to the number of neighbours.
+"""Exact nearest neighbours of samples in memory; the memory needed grows with their number only.
 
-A product finds `|x|^2 - 2 x'y + |y|^2` quickly but loses digits when samples are far from the
-origin compared with their distance. So columns are centred first, every product comes with a
-bound on its error, and whatever that bound leaves open is settled by `sum((x - y)^2)` in float64.
+Matrix products compute `|x|^2 - 2 x'y + |y|^2` quickly, but lose digits if samples are far from the
+origin compared with their distance. So columns are centred first, and every product has a rounding
+error bound. Where that bound leaves the order open, `sum((x - y)^2)` in float64 decides.
 """
 
 from __future__ import annotations
@@ -23,37 +23,37 @@ from linkselect._blocks import count_threads, map_threads, slices
 if TYPE_CHECKING:
     from linkselect._samples.samples import Samples
 
-# Entries of a tile of distances between some rows and all others: 32 MB in float32.
+# The number of distances in a tile between some rows and all others: 32 MB in float32.
 TILE_SIZE = 1 << 23
-# Queries, their neighbours and the squared distances.
+# Query numbers, their neighbours and the squared distances.
 Found = tuple[IntArray, IntArray, FloatArray]
 
-# A tile that leaves more candidates per row than this is done again in float64.
+# A tile with more candidates per neighbour than this is recomputed in float64.
 MANY_CANDIDATES = 64
-# With so many groups two of the nearest seldom share one, which would make a reach larger.
+# With this many groups, two neighbours are seldom in the same one, which would increase a reach.
 GROUPS_PER_NEIGHBOR = 16
 
 
-# Entries of a tile of which each serves both its ends: 8 MB in float32.
+# The number of distances in a tile that is used for both ends of each pair: 8 MB in float32.
 MUTUAL_TILE_SIZE = 1 << 21
-# Fewer queries at a time, and going through all samples for them costs more than the products;
-# with the larger number it is a small part of these.
+# With fewer queries per tile than the first number, reading all samples takes longer than the
+# products. With the second number, it takes a small fraction of their time.
 LEAST_QUERIES, ENOUGH_QUERIES = 32, 512
-# Among more samples a tile has some of them only, for as many queries as are enough.
+# With more samples than this, a tile has only some of them, but up to ENOUGH_QUERIES queries.
 MANY_SAMPLES = 1 << 15
 
 
-# Products over at most this many columns are added up, which bounds the rounding error of a
-# product over millions of columns by that of a short one.
+# Products are computed over at most this many columns and then summed, which keeps the rounding
+# error of a product over millions of columns close to that of a short one.
 PRODUCT_WIDTH = 1024
-# Sums of the length of a product, one after the other, that a distance in float64 is made of: the
-# product itself, the norm, and the differences that decide, which count four times.
+# The number of consecutive sums, each as long as a product, behind a distance in float64: the
+# product, the norm, and the deciding differences, which count four times.
 SUMS_IN_FLOAT64 = 6
 
 
 @dataclass(frozen=True)
 class Products:
-    """Rows prepared for fast distances, with the error those distances may have.
+    """Rows prepared for fast distance computations, with rounding error bounds.
 
     Attributes
     ----------
@@ -62,9 +62,9 @@ class Products:
     norms : ndarray of shape (n_samples,)
         The squared norm of each row.
     scale : float
-        `rows` times `scale` are the centred samples.
+        The centred samples are `rows * scale`.
     errors : ndarray of shape (n_samples,)
-        A distance between rows i and j is wrong by at most `errors[i] + errors[j]`.
+        The distance between rows i and j is off by at most `errors[i] + errors[j]`.
     """
 
     rows: Any
@@ -73,14 +73,14 @@ class Products:
     errors: FloatArray
 
     def take(self, chosen: Any) -> Self:
-        """Return the chosen rows only."""
+        """Return the prepared data of the chosen rows."""
         rows, norms, errors = (part[chosen] for part in (self.rows, self.norms, self.errors))
         return replace(self, rows=rows, norms=norms, errors=errors)
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute squared distances to the rows of `pool`, without the queries' own squared norms.
+        """Compute squared distances to the rows of `pool`, minus the squared norms of queries.
 
-        What is left out, the norm of the query, is the same for a whole row of the result.
+        The norm of a query is the same for a whole row of the result, so the order is unaffected.
         """
         rows = self.rows[queries]
         tile = None
@@ -94,14 +94,14 @@ class Products:
 
 
 class Search(NamedTuple):
-    """Which rows look for their nearest ones, and among which.
+    """The queries of a neighbour search, and the pool in which to search.
 
     Attributes
     ----------
     queries, pool : ndarray of int, optional
         Row numbers. Default: all rows.
     rows : Products, optional
-        Those of all samples in float32, where several searches share them.
+        The prepared rows of all samples in float32, if several searches share them.
     """
 
     queries: IntArray | None = None
@@ -113,18 +113,18 @@ EVERYTHING = Search()
 
 
 def product_length(n_features: int) -> int:
-    """Return how many roundings a product over so many columns goes through."""
+    """Return the number of successive roundings in a product over `n_features` columns."""
     return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
 
 
 def product_errors(norms: Any, length: int, dtype: Any) -> Any:
-    """Bound what products of so many terms do to distances, given the squared norms of the rows.
+    """Return error bounds of distances computed from products of `length` terms.
 
-    `docs/bounds.md` derives it.
+    `norms` are the squared norms of the rows. See `docs/bounds.md` for the derivation.
     """
     limits = np.finfo(dtype)
-    # Norms, and the differences that decide, are summed in float64: beside products in float32
-    # they are exact.
+    # Norms and the deciding differences are summed in float64, so their errors are negligible
+    # compared with those of products in float32.
     sums = 1 if limits.bits == 32 else SUMS_IN_FLOAT64
     relative = (sums * length / 2 + 16) * float(limits.eps)
     return relative * norms + (length + 16) * float(limits.tiny)
@@ -137,26 +137,27 @@ def possible(
     n_neighbors: int,
     reach: FloatArray | None = None,
 ) -> BoolArray:
-    """Tell which entries of a tile can be among the nearest of their row.
+    """Return a mask of the entries of a tile that can be among the nearest of their row.
 
     Parameters
     ----------
     tile : ndarray of shape (n_queries, n_others)
-        Rough squared distances, up to a constant for each row; infinite where there is none.
-        It is written to.
+        Approximate squared distances, up to a constant for each row; infinite for pairs that are
+        excluded. It is modified in place.
     own, others : ndarray of float
-        A distance is wrong by at most the sum of the errors of its two ends.
+        Error bounds of both ends; a distance is off by at most their sum.
     n_neighbors : int
-        How many nearest.
+        The number of neighbours.
     reach : ndarray of shape (n_queries,), optional
-        What other tiles of the same queries leave possible; becomes less if this tile says so.
+        Upper bounds on the distance to the last neighbour, from earlier tiles of the same queries.
+        They are lowered in place if this tile gives smaller ones.
     """
     if tile.shape[1] <= n_neighbors:
         return np.isfinite(tile)
     errors = others.astype(tile.dtype)
     tile += errors
     # The tile now holds upper bounds, so the n-th smallest of a row bounds its n-th nearest.
-    # Whatever is farther by its lower bound is out.
+    # Entries whose lower bound is larger are excluded.
     own_reach = first_reach(tile, n_neighbors) + 2 * own
     reach = own_reach if reach is None else np.minimum(reach, own_reach, out=reach)
     tile -= 2 * errors
@@ -164,9 +165,9 @@ def possible(
 
 
 def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
-    """Return a number for each row that is at least its n-th smallest entry, and hardly more.
+    """Return a close upper bound on the n-th smallest entry of each row.
 
-    The smallest entries of groups of columns are found much faster than those of a row.
+    It is the n-th smallest minimum over groups of columns, which is found much faster.
     """
     n_rows, n_columns = tile.shape
     n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * n_neighbors)
@@ -179,20 +180,20 @@ def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
 def keep_nearest(
     query: IntArray, right: IntArray, distances: FloatArray, n_neighbors: int
 ) -> IntArray:
-    """List the nearest of each query, queries in order; equally near ones by number."""
+    """Return the indices of the nearest candidates, sorted by query, distance and number."""
     by_query = np.lexsort((right, distances, query))
     return by_query[place_in_run(query[by_query]) < n_neighbors]
 
 
 def place_in_run(values: IntArray) -> IntArray:
-    """Count within each run of equal values: 0, 1, 2, ..."""
+    """Number the entries of each run of equal values: 0, 1, 2, ..."""
     starts = np.flatnonzero(np.diff(values, prepend=-1))
     lengths = np.diff(np.append(starts, len(values)))
     return np.arange(len(values)) - np.repeat(starts, lengths)
 
 
 def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> Found:
-    """Find the nearest rows of a pool for each query; see `graphs.nearest`."""
+    """Find the nearest neighbours of each query in a pool of rows; see `graphs.nearest`."""
     queries, pool, rows = among
     rough = X.products(np.float32, n_jobs) if rows is None else rows
     if queries is None and pool is None:
@@ -212,7 +213,7 @@ def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> 
     tiles = _query_tiles(len(queries), len(pool), n_jobs)
     found = map_threads(lambda part: search(rough, part, MANY_CANDIDATES), tiles, n_jobs)
     if any(part is None for part in found):
-        # Now every pair may be a candidate, so a tile has fewer rows.
+        # Here, every pair may be a candidate, so tiles have fewer rows.
         fine = X.products(np.float64, n_jobs)
         tiles = row_tiles(len(queries), 8 * len(pool))
         found = map_threads(lambda part: search(fine, part, np.inf), tiles, n_jobs)
@@ -220,12 +221,12 @@ def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> 
 
 
 def none_found() -> Found:
-    """Return what is found for no queries."""
+    """Return the result of a search without queries."""
     return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
 
 
 def joined(found: list[Found]) -> Found:
-    """Join what was found for several queries."""
+    """Concatenate the results of several sets of queries."""
     left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
     return left, right, distances
 
@@ -233,8 +234,8 @@ def joined(found: list[Found]) -> Found:
 def closest(
     X: Samples, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Found:
-    """Keep the nearest of each query's candidates; `left` comes in runs of one query."""
-    # Two samples that are candidates of each other need one distance.
+    """Keep the nearest candidates of each query, whose entries in `left` must be adjacent."""
+    # If two samples are candidates of each other, their distance is computed once.
     numbers, place = np.unique(edge_numbers(left, right, X.shape[0]), return_inverse=True)
     distances = X.pair_distances(*np.divmod(numbers, X.shape[0]), n_jobs)[place]
     query = np.cumsum(np.diff(left, prepend=left[:1]) != 0)
@@ -243,20 +244,20 @@ def closest(
 
 
 def edge_numbers(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
-    """Give each edge one number, whichever end comes first; `divmod` by `n_samples` undoes it."""
+    """Return one number per edge, whichever end comes first; `divmod` by `n_samples` inverts it."""
     return np.minimum(left, right) * n_samples + np.maximum(left, right)
 
 
 def row_tiles(n_rows: int, n_columns: int, least: int = 1) -> Iterator[slice]:
-    """Cut rows so that a tile of them against all columns has about TILE_SIZE entries.
+    """Split rows so that a tile of them with all columns has about TILE_SIZE entries.
 
-    However many columns there are, a tile has `least` rows.
+    A tile has at least `least` rows, however many columns there are.
     """
     yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), least))
 
 
 def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[slice]:
-    """Cut queries so that every thread gets some, each of them enough at a time."""
+    """Split queries so that every thread gets several tiles, but no tile is too small."""
     least = LEAST_QUERIES
     if n_pool > MANY_SAMPLES:
         least = min(max(n_queries // (4 * count_threads(n_jobs)), least), ENOUGH_QUERIES)
@@ -264,12 +265,12 @@ def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[sl
 
 
 class Bounds:
-    """The smallest upper bounds of each sample's distances to others that are known so far.
+    """The smallest upper bounds found so far on the distances of each sample to the others.
 
-    Threads replace the bounds of a sample without a lock. That is harmless: the j-th of them is
-    never below the distance to the j-th nearest, whichever write survives. A bound that was lost
-    only leaves more candidates, and the exact distances decide among these. So the result never
-    depends on the order of the threads.
+    Threads replace the bounds of a sample without a lock. This is safe: whichever write survives,
+    the j-th bound is never below the distance to the j-th neighbour. A lost bound only leaves more
+    candidates, among which exact distances decide. So the result does not depend on the order of
+    the threads.
     """
 
     def __init__(self, n_samples: int, n_neighbors: int) -> None:
@@ -277,18 +278,18 @@ class Bounds:
 
     @property
     def reach(self) -> FloatArray:
-        """An upper bound of the distance to the last of the nearest."""
+        """An upper bound on the distance of each sample to its last neighbour."""
         return self.smallest[:, -1]
 
     def start(self, part: slice, tile: NDArray[Any]) -> None:
-        """Give some samples a first reach, from a tile of their bounds among themselves.
+        """Initialise the reach of some samples, from a tile of the bounds between them.
 
-        `add` drops it again: n entries of the row are as small.
+        `add` replaces it, because n entries of the row are not larger.
         """
         self.smallest[part, -1] = first_reach(tile, self.smallest.shape[1])
 
     def add(self, samples: IntArray, bounds: FloatArray) -> None:
-        """Choose again, with some more bounds; `samples` is sorted."""
+        """Update the smallest bounds of `samples`, which are sorted, with additional bounds."""
         chosen, counts = np.unique(samples, return_counts=True)
         width = self.smallest.shape[1]
         rivals = np.full((len(chosen), width + counts.max(initial=0)), np.inf)
@@ -301,9 +302,9 @@ class Bounds:
 def _mutual_candidates(
     rows: Products, n_neighbors: int, n_jobs: int | None
 ) -> tuple[IntArray, IntArray] | None:
-    """List every pair that can be among the nearest, with each product used for both its ends.
+    """List all pairs that can be neighbours, using each product for both ends of its pair.
 
-    Returns None if the products leave too many pairs open.
+    Return None if the products leave too many candidates.
     """
     n_samples = len(rows.norms)
     n_neighbors = max(1, min(n_neighbors, n_samples - 1))
@@ -312,14 +313,14 @@ def _mutual_candidates(
     overfull = threading.Event()
 
     def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
-        """List the entries that can be among the nearest of `own`, which lies along an axis."""
+        """List the entries that can be neighbours of the samples `own` along the given axis."""
         slack = 2 * (rows.errors[own] + rows.errors[other].max())
         reach = (bounds.reach[own] + slack).astype(tile.dtype)
         possible = tile <= np.expand_dims(reach, 1 - axis)
         if np.count_nonzero(possible) > MANY_CANDIDATES * n_neighbors * len(reach):
             overfull.set()
             possible[:] = False
-        # The mask is nearly empty, and a flat search of it is several times faster.
+        # The mask is nearly empty, and searching it as a flat array is several times faster.
         places = np.divmod(np.flatnonzero(possible), tile.shape[1])
         order = np.argsort(places[axis], kind="stable")
         left, right = places[axis][order], places[1 - axis][order]
@@ -329,7 +330,7 @@ def _mutual_candidates(
         if overfull.is_set():
             return []
         own, other = pair
-        # Upper bounds of all distances, so that the n-th smallest bounds the n-th nearest.
+        # These are upper bounds on distances, so the n-th smallest bounds the n-th nearest.
         tile = rows.distances(own, upper.take(other))
         tile += upper.norms[own, None].astype(tile.dtype)
         if own == other:
@@ -342,7 +343,7 @@ def _mutual_candidates(
             bounds.add(left, values)
         return found
 
-    # A tile of samples with themselves gives all of them some reach. After that the other tiles
+    # Tiles of samples with themselves give every sample an initial reach. The other tiles then
     # need no search for the smallest entries, which would take as long as the products.
     parts = even_parts(n_samples, isqrt(MUTUAL_TILE_SIZE), n_neighbors + 1)
     tiles = map_threads(work, [(part, part) for part in parts], n_jobs)
@@ -358,7 +359,7 @@ def _mutual_candidates(
 
 
 def even_parts(total: int, size: int, least: int) -> list[slice]:
-    """Cut `range(total)` into pieces of about the same size, none of them below `least`."""
+    """Split `range(total)` into pieces of about equal size, none of them smaller than `least`."""
     n_parts = max(1, min(-(-total // size), total // least))
     ends = [total * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in pairwise(ends)]
@@ -367,9 +368,9 @@ def even_parts(total: int, size: int, least: int) -> list[slice]:
 def _candidates(
     rows: Products, queries: IntArray, pool: IntArray, n_neighbors: int, most: float
 ) -> tuple[IntArray, IntArray] | None:
-    """List every pair that can be among the nearest, given the error of the products.
+    """List all pairs of queries and rows of the pool that can be neighbours.
 
-    Returns None if that is more than `most` times the number of neighbours.
+    Return None if there are more than `most` candidates per neighbour.
     """
     is_all = len(pool) == len(rows.norms)
     reach = np.full(len(queries), np.inf)
@@ -386,7 +387,7 @@ def _candidates(
         more, column = np.divmod(numbers, len(some))
         row, right = np.append(row, more), np.append(right, some[column])
         least = np.append(least, tile.ravel()[numbers])
-        # Of sorted samples every part may be nearer than the one before, which is out then.
+        # Later parts may have nearer samples, so earlier candidates are checked again.
         kept = least <= np.nextafter(reach.astype(tile.dtype), np.inf)[row]
         row, right, least = row[kept], right[kept], least[kept]
         if len(row) > most * n_neighbors * len(queries):
@@ -400,7 +401,7 @@ def pairs_within(X: Samples, radius: float, n_jobs: int | None) -> Found:
     """List all pairs of samples at most `radius` apart, each once, with squared distances."""
     rows = X.products(np.float32, n_jobs)
     norms, errors = X.fetched(rows.norms), X.fetched(rows.errors)
-    # Beyond the largest distance a larger radius changes nothing, but may overflow.
+    # A radius beyond the largest distance is reduced, because its square may overflow.
     limit = min(radius / rows.scale, 2.0 * np.sqrt(norms.max()) + 1.0) ** 2
 
     def work(part: slice) -> Found:

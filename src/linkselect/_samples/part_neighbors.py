@@ -1,7 +1,7 @@
-"""Nearest neighbours among samples that are stored by rows, part by part.
+"""Nearest neighbours among samples that are read by rows, part by part.
 
-Products in float32 propose, differences in float64 decide, and of what the parts find the nearest
-are kept.
+In each part, products in float32 propose candidates and differences in float64 decide among them.
+The nearest of all parts are kept.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,23 +20,23 @@ from linkselect._samples.sources.running import reduce_parts
 from linkselect._samples.sources.stored import Part, Stored
 from linkselect._samples.survey import Survey
 
-# The queries that all parts are compared with at a time, as they are stored.
+# The size of the queries, in their stored dtype, that all parts are compared with at a time.
 QUERY_BYTES = 128 * 2**20
-# What lists take for each neighbour of a query: a number and a distance, in as many parts as are
-# merged at once.
+# The size of the lists for each neighbour of a query: a number and a distance, times the number of
+# parts that are merged at once.
 LISTED_BYTES = 16 * FAN_IN
-# Entries of a tile of queries against the samples of a slab.
+# The number of distances in a tile between queries and the samples of a slab.
 TILE_SIZE = 1 << 22
 
-# The numbers of the nearest samples of each query and their squared distances, from near to far;
-# a query that has fewer ends with -1 and infinity.
+# The numbers of the nearest samples of each query and their squared distances, in ascending order;
+# if there are fewer neighbours, the list ends with -1 and infinity.
 Lists = tuple[IntArray, FloatArray]
 
 
 def nearest(
     X: Stored, survey: Survey, n_neighbors: int, queries: IntArray, n_jobs: int | None
 ) -> neighbors.Found:
-    """Find the nearest of all samples for each query, itself left out; see `graphs.nearest`."""
+    """Find the nearest neighbours of each query among all other samples; see `graphs.nearest`."""
     centre, scale = _centre(survey)
     work = partial(_nearest_in_part, centre=centre, scale=scale, n_neighbors=n_neighbors)
     per_query = max(X.shape[1] * X.dtype.itemsize, LISTED_BYTES * n_neighbors)
@@ -57,7 +57,7 @@ def nearest(
 
 
 def _centre(survey: Survey) -> tuple[FloatArray, float]:
-    """Return the mean of all samples, and a bound of what is left without it."""
+    """Return the mean of all samples, and a bound on the absolute centred values."""
     assert survey.moments is not None
     mean = survey.moments.together().means_minus(0.0)[0]
     largest = float(np.maximum(survey.high - mean, mean - survey.low).max())
@@ -79,10 +79,10 @@ def _nearest_in_part(
     scale: float,
     n_neighbors: int,
 ) -> Lists:
-    """Find the nearest samples of one part, for each query."""
+    """Find the nearest neighbours of each query within one part."""
     found = _no_neighbors(len(queries), n_neighbors)
     for rows, slab in part.slabs():
-        # Half of the digits do for nearly all samples; the others are prepared if they are needed.
+        # float32 suffices for nearly all samples; rows in float64 are prepared only if needed.
         pool = cache(partial(prepared, slab, centre, scale, n_jobs=1))
         lists = []
         for some in slices(len(queries), max(TILE_SIZE // len(slab), 1)):
@@ -103,7 +103,7 @@ def _candidates(
     centre: FloatArray,
     n_neighbors: int,
 ) -> tuple[IntArray, IntArray]:
-    """List every query and sample that can be among its nearest; `itself` is its own number."""
+    """List all pairs that can be neighbours; `itself` is the row of each query in the pool."""
 
     def search(dtype: Any) -> tuple[IntArray, int]:
         others = pool(dtype)
@@ -141,7 +141,7 @@ def _no_neighbors(n_queries: int, n_neighbors: int) -> Lists:
 
 
 def _nearest_of_all(parts: Sequence[Lists], *, n_neighbors: int) -> Lists:
-    """Keep the nearest that any part has found; of equally near ones those of lower number."""
+    """Merge the lists of parts and keep the nearest neighbours; ties go to lower numbers."""
     numbers, distances = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
     order = np.lexsort((numbers, distances), axis=1)[:, :n_neighbors]
     return np.take_along_axis(numbers, order, 1), np.take_along_axis(distances, order, 1)

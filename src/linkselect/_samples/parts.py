@@ -1,4 +1,4 @@
-"""Samples that are stored outside memory and read in parts, of rows or of columns."""
+"""Samples outside memory that are read in parts: blocks of rows or blocks of columns."""
 
 from __future__ import annotations
 
@@ -38,26 +38,27 @@ from linkselect._samples.survey import Score, Survey, moments_of_part, survey
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges
 
-# Rows of stored samples that are held in memory at a time.
+# The largest size of rows of stored samples that are kept in memory.
 HELD_BYTES = 256 * 2**20
-# How many samples are asked for their neighbours by default, and at most so many of these are
-# listed, about 150 bytes each.
+# The default number of samples whose neighbours are searched, and the largest number of neighbours
+# that may be listed; each takes about 150 bytes.
 QUERIES = 20_000
 MOST_LISTED = 1 << 24
-TAKE_ROWS = "Pass some of the rows: linkselect.open_stored(X).take(rows) reads them into memory."
+TAKE_ROWS = "Pass a subset of the rows: linkselect.open_stored(X).take(rows) reads it into memory."
 
 
 class Parts(Samples):
-    """Stored samples, together with what one pass over them has found.
+    """Samples outside memory, together with the results of one pass over them.
 
     Parameters
     ----------
     stored : Stored
         The samples.
     found : Survey, optional
-        What a pass found. Default: the samples are read when that is first needed.
+        The results of a pass. Default: the pass takes place when they are first needed.
     codes : ndarray of shape (n_samples,), optional
-        The class of each sample whose moments the survey holds, -1 for none. Default: none.
+        The class of each sample, -1 for none; the survey has the moments of these classes.
+        Default: no classes.
     """
 
     kind = "parts"
@@ -72,17 +73,17 @@ class Parts(Samples):
         self.default_queries, self.most_listed = QUERIES, stored.allowed(MOST_LISTED)
         self._found = found
         self.scores = None if found is None else found.scores
-        # Some rows, sorted, and their values; and the products between few samples by type.
+        # Cached rows (sorted numbers and values), and products between samples for each dtype.
         self._held: tuple[IntArray, NDArray[Any]] | None = None
         self._products: dict[Any, wide.Sums] = {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # To another process it travels without what the survey has found, which may be large.
+        # The survey may be large, so it is not sent to other processes.
         return Parts, (self.stored,)
 
     @property
     def survey(self) -> Survey:
-        """What one pass over the samples has found."""
+        """The results of one pass over the samples, which takes place on first access."""
         if self._found is None:
             self._found = survey(self.stored, self.codes)
         return self._found
@@ -94,21 +95,22 @@ class Parts(Samples):
         score: Score | None = None,
         hold: IntArray | None = None,
     ) -> Parts:
-        """Return the same samples with what a pass found; they are not read again for nothing.
+        """Return the samples with the results of a pass, which is repeated only if necessary.
 
         Parameters
         ----------
         codes, n_jobs, score
             See `survey`.
         hold : ndarray of int, optional
-            The rows that count, sorted, if no others do; too many of them are not held.
+            Sorted numbers of the rows that are used, if not all are. Their values are kept in
+            memory unless they are too large.
         """
-        # By columns nothing is known of classes; and what is known of them covers all samples.
+        # A survey by columns has no classes; moments of classes also give those of all samples.
         is_enough = self.by_columns or (codes < 0).all() or np.array_equal(self.codes, codes)
         if self._found is not None and self.scores is None and is_enough:
             return self
         if hold is not None and not self._can_hold(len(hold)):
-            hold = hold[:0]  # they are read afterwards, some columns at a time
+            hold = hold[:0]  # these rows are read later, some columns at a time
         found = Parts(self.stored, survey(self.stored, codes, n_jobs, score, hold), codes)
         if hold is not None and found.survey.rows is not None:
             found._held = hold, found.survey.rows
@@ -117,25 +119,25 @@ class Parts(Samples):
     # -- single features ---------------------------------------------------------------------
 
     def constant_columns(self) -> BoolArray:
-        """Tell which features have one value only."""
+        """Return a mask of the constant features."""
         constant: BoolArray = self.survey.low == self.survey.high
         return constant
 
     def faint_columns(self) -> IntArray:
-        """List the features that vary too little."""
+        """List the non-constant features whose squared differences underflow."""
         if self.dtype.kind != "f" or self.dtype.itemsize < 8:
-            return NO_FEATURES  # narrow types hold no such numbers
+            return NO_FEATURES  # other types have no such small values
         with np.errstate(over="ignore"):
             extent = self.survey.high - self.survey.low
         return np.flatnonzero((extent > 0) & (extent < FAINT))
 
     def rounded_columns(self) -> IntArray:
-        """List the features of whole numbers with a value that float64 may round."""
+        """List the features with integers that float64 may be unable to represent exactly."""
         largest = np.maximum(-self.survey.low, self.survey.high)
         return np.flatnonzero(self.stored.whole & (largest > LARGEST_EXACT))
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return digests of the features that have the same extremes, part by part."""
+        """Return a key for each feature; values are hashed only if extremes are equal in a run."""
         low, high = self.survey.low[features], self.survey.high[features]
         rivals = np.flatnonzero(shared(np.column_stack([runs, low, high])))
         keys: list[Hashable] = features.tolist()
@@ -155,14 +157,14 @@ class Parts(Samples):
     # -- sums over samples, for every feature ------------------------------------------------
 
     def map_column_parts(self, function: Callable[..., Any], n_jobs: int | None) -> Any:
-        """Apply a function to every part of the columns, if the samples are stored by columns."""
+        """Call a function for each part, if the samples are read by columns; otherwise once."""
         if not self.by_columns:
             return function(self, n_jobs=n_jobs)
         work = partial(_on_values, function)
         return np.concatenate(map_parts(self.stored, work, n_jobs=n_jobs, what="score"), axis=-1)
 
     def map_rows(self, function: Callable[[Samples], Any], rows: IntArray) -> Any:
-        """Apply a function to some rows, as many columns at a time as memory is set aside for."""
+        """Apply a function to the given rows, with as many columns at a time as fit into memory."""
         if self._can_hold(len(rows)):
             return function(self.take(rows))
         width = max(self.stored.allowed(HELD_BYTES) // (len(rows) * self.dtype.itemsize), 1)
@@ -177,7 +179,7 @@ class Parts(Samples):
     def from_moments(
         self, function: Callable[..., Any], groupings: tuple[Grouping, ...], n_jobs: int | None
     ) -> FloatArray:
-        """Compute what a function makes of the moments of each grouping."""
+        """Compute `function(*moments)`, with one `Moments` object for each grouping."""
         if self.by_columns:
             work = partial(Samples.from_moments, function=function, groupings=groupings)
             found: FloatArray = self.map_column_parts(work, n_jobs)
@@ -189,7 +191,7 @@ class Parts(Samples):
     def _moments_of_rows(
         self, codes: IntArray, weights: FloatArray | None, n_jobs: int | None
     ) -> Moments:
-        """Compute the moments of groups over all features; what the survey found is not again."""
+        """Compute the moments of groups, or return those of the survey if they are the same."""
         known = None if self._found is None else self._found.moments
         if known is not None and (weights is None or (weights == 1.0).all()):
             if np.array_equal(codes, self.codes):
@@ -207,12 +209,12 @@ class Parts(Samples):
         return found
 
     def kurtosis(self, n_jobs: int | None) -> FloatArray:
-        """Average the fourth power of standardised values."""
+        """Compute the mean fourth power of the standardised values of each feature."""
         found: FloatArray
         if self.by_columns:
             found = self.map_column_parts(Samples.kurtosis, n_jobs)
             return found
-        # The rows may be a billion: one group takes no memory.
+        # There may be a billion rows: a broadcast array of group numbers takes no memory.
         alone = self._moments_of_rows(np.broadcast_to(np.intp(0), self.shape[0]), None, n_jobs)
         mean, deviation = mean_and_deviation(alone)
         work = partial(_fourth_powers_of_part, mean=mean, deviation=deviation)
@@ -220,17 +222,17 @@ class Parts(Samples):
         return found / self.shape[0]
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of squared differences, from the rows with an edge."""
+        """Compute the sum over edges of `w_ij (f_i - f_j)^2`, reading only rows with an edge."""
         rows, work, _ = distances.edge_sums(graph)
         found: FloatArray = self.map_rows(lambda some: some.map_columns(work, n_jobs=n_jobs), rows)
         return found
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each feature."""
+        """Return the minimum and maximum of each feature."""
         return self.survey.low, self.survey.high
 
     def count_nonzero(self) -> int:
-        """Count the values that are not 0, in one more pass."""
+        """Count the nonzero values in an additional pass."""
         return int(reduce_parts(self.stored, _count_nonzero, sum, what="count"))
 
     def reduce_rows(
@@ -240,7 +242,7 @@ class Parts(Samples):
         per_row: tuple[Any, ...],
         n_jobs: int | None,
     ) -> Any:
-        """Apply a function to slabs of rows, and merge the results of parts by a tree."""
+        """Apply a function to blocks of rows of each part, and merge the results in a tree."""
 
         def of_part(part: Part) -> tuple[Any, ...]:
             return tuple(one[part.rows] for one in per_row)
@@ -257,7 +259,7 @@ class Parts(Samples):
         )
 
     def scaled_columns(self, scaling: Scaling, n_jobs: int) -> StoredColumns:
-        """Return features that are stored by columns; they are read again for every product."""
+        """Return the scaled features of samples read by columns; each product reads them again."""
         if scaling.roots:
             work = partial(_squares_of_part, weights=scaling.weights)
             add_up = partial(np.sum, axis=0)
@@ -268,7 +270,7 @@ class Parts(Samples):
     # -- rows --------------------------------------------------------------------------------
 
     def take(self, rows: IntArray) -> Samples:
-        """Read some rows into memory; those that are held are not read."""
+        """Read the given rows into memory, unless they are cached."""
         if self._held is not None and len(self._held[0]):
             held, values = self._held
             place = np.searchsorted(held, rows)
@@ -277,21 +279,21 @@ class Parts(Samples):
         return Samples(self.stored.take(rows))
 
     def choose(self, columns: Columns) -> Parts:
-        """Return some columns, without reading anything."""
+        """Return the given columns, without reading any values."""
         return Parts(self.stored.choose(np.arange(self.shape[1])[columns]))
 
     def held(self) -> Samples:
-        """Return the samples in memory if they are read by rows and small enough."""
+        """Return the samples loaded into memory, if they are read by rows and are small enough."""
         if self.by_columns or self.must_stay_outside:
             return self
         return self.take(np.arange(self.shape[0]))
 
     def allowed(self, size: int) -> int:
-        """Return how much memory may be taken where usually `size` is."""
+        """Scale a default amount of memory, `size`, to the memory limit of the samples."""
         return self.stored.allowed(size)
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Parts:
-        """Return the same samples, with some rows in memory if they are read by rows."""
+        """Return the samples with the given rows cached in memory, if they are read by rows."""
         found = copy(self)
         if not self.by_columns:
             found._held = rows, self.stored.take(rows, n_jobs)
@@ -314,7 +316,7 @@ class Parts(Samples):
     def kernel_distances(
         self, left: IntArray, right: IntArray, sigma: float, n_jobs: int | None
     ) -> FloatArray:
-        """Compute squared distances as exactly as a Gaussian of this width needs them."""
+        """Compute squared distances accurately enough for a Gaussian of width `sigma`."""
         tile, errors, scale = self._rough(n_jobs)(np.float64)
         found = np.maximum(tile[left, right] * np.square(scale), 0.0)
         bound = (errors[left] + errors[right]) * np.square(scale)
@@ -323,7 +325,7 @@ class Parts(Samples):
         return found
 
     def _rough(self, n_jobs: int | None) -> wide.Rough:
-        """Return what gives all distances between few samples; products are computed once."""
+        """Return a function for approximate distances between all samples; products are cached."""
         scale = wide.scale_of(self.survey.low, self.survey.high)
 
         def rough(dtype: Any) -> tuple[NDArray[Any], FloatArray, float]:
@@ -338,7 +340,7 @@ class Parts(Samples):
         return rough
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
-        """Find the nearest of all samples for each query."""
+        """Find the nearest neighbours of each query among all samples."""
         queries = np.arange(self.shape[0]) if among.queries is None else among.queries
         if not len(queries):
             return none_found()
@@ -347,7 +349,7 @@ class Parts(Samples):
         return part_neighbors.nearest(self.stored, self.survey, n_neighbors, queries, n_jobs)
 
     def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
-        """Find the median squared distance between some samples."""
+        """Compute the exact median of the squared distances between the given samples."""
         if self.by_columns:
             return super().median_distance(among, n_jobs)
         return self.take(among).median_distance(np.arange(len(among)), n_jobs)
@@ -355,7 +357,7 @@ class Parts(Samples):
     def _rough_pairs(self, among: IntArray, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
         return wide.rough_pairs(self._rough(n_jobs), among)
 
-    # -- what needs all samples in memory ----------------------------------------------------
+    # -- computations that need all samples in memory ----------------------------------------
 
     def _refused(self, *arguments: Any, **options: Any) -> Any:
         raise self.refusal("This computation")
@@ -364,7 +366,7 @@ class Parts(Samples):
     float_block = pairs_within = kernel_form = kernel_degrees = _refused
 
     def refusal(self, who: str, hint: str = TAKE_ROWS) -> GuidedTypeError:
-        """Return the error of what needs all samples in memory."""
+        """Return the error for a computation that needs all samples in memory."""
         return GuidedTypeError(
             f"{who} needs all samples in memory, but X is {self.stored.label}, which is read part "
             "by part.",
@@ -373,11 +375,11 @@ class Parts(Samples):
         )
 
 
-# Functions of a part, which the workers of a cluster load by their names.
+# Functions of one part. They are at module level, so that workers of a cluster can import them.
 
 
 def _digests(part: Part) -> list[list[bytes]]:
-    """Boil every column of a part down to a few bytes."""
+    """Return the hashes of each column of a part, one for each slab."""
     found: list[list[bytes]] = [[] for _ in range(part.columns.start, part.columns.stop)]
     for _, slab in part.slabs():
         for place, column in enumerate(np.ascontiguousarray(slab.T)):

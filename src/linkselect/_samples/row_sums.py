@@ -1,4 +1,4 @@
-"""Products of scaled features, and weighted sums of rows, added up in one pass over the samples."""
+"""Products of scaled features and weighted sums of rows, computed in one pass over the samples."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class RowSums(NamedTuple):
     """Sums over centred rows."""
 
     products: Any
-    """The products of all features with each other, of shape (n_features, n_features)."""
+    """Products between all features, of shape (n_features, n_features)."""
     some_products: Any
-    """The same over rows that count; None if there are none."""
+    """The same products with every row weighted by its count; None if all counts are 0."""
     mixed: Any
     """Weighted sums of rows, of shape (n_sums, n_features)."""
 
@@ -32,30 +32,30 @@ class RowSums(NamedTuple):
 def row_sums(
     X: Samples, scaling: Scaling, weights: csr_array, counts: FloatArray, n_jobs: int | None
 ) -> RowSums:
-    """Add up products of features, and weighted rows, scaled and centred, in one pass.
+    """Compute products of features and weighted sums of rows, scaled and centred, in one pass.
 
     Parameters
     ----------
     X : Samples
-        Samples of any kind, but not stored by columns.
+        Samples of any kind, except those that are read by columns.
     scaling : Scaling
-        How features are scaled.
+        The scaling of the features.
     weights : csr_array of shape (n_samples, n_sums)
         The weight of each row in each sum.
     counts : ndarray of float of shape (n_samples,)
-        How often each row counts in the other products.
+        The weight of each row in `some_products`.
     n_jobs : int or None
         The number of threads.
     """
     n_samples = X.shape[0]
     masses = csr_array(np.column_stack([np.ones(n_samples), counts]))
     weights = hstack([masses, weights], format="csr")
-    # Values near 0 lose fewer digits; what is left of the mean is taken out in the end.
+    # Values near 0 lose fewer digits. The rest of the mean is subtracted at the end.
     has_means = not scaling.roots and X.kind != "sparse"
     origin = _means(X, scaling, n_jobs) if has_means else np.zeros(X.shape[1])
     work = partial(_sums_of_rows, scaling=scaling, origin=origin)
     all_equal = bool((counts == counts[0]).all())
-    # Rows that all count alike need no products of their own.
+    # If all counts are equal, the second products follow from the first.
     apart = np.zeros_like(counts) if all_equal else counts
     products, of_some, sums = X.reduce_rows(work, add_up, (weights, apart), n_jobs)
     mean = sums[0, :] / n_samples
@@ -64,13 +64,13 @@ def row_sums(
     products -= (n_samples * mean)[:, None] * mean[None, :]
     if all_equal:
         return RowSums(products, products * float(counts[0]) if counts[0] else None, mixed)
-    # The sum of (t - mean)(t - mean)' over rows that count, from that of tt'.
+    # The weighted sum of (t - mean)(t - mean)' follows from that of tt'.
     cross = (sums[1, :] - masses[1] / 2.0 * mean)[:, None] * mean[None, :]
     return RowSums(products, of_some - cross - cross.T, mixed)
 
 
 def mixed_rows(X: Samples, scaling: Scaling, weights: csr_array, n_jobs: int | None) -> Any:
-    """Add up weighted rows, scaled and centred; shape (n_sums, n_features)."""
+    """Compute weighted sums of scaled and centred rows, of shape (n_sums, n_features)."""
     n_samples = X.shape[0]
     weights = hstack([csr_array(np.ones((n_samples, 1))), weights], format="csr")
     (sums,) = X.reduce_rows(partial(_mixed, scaling=scaling), add_up, (weights,), n_jobs)
@@ -79,12 +79,12 @@ def mixed_rows(X: Samples, scaling: Scaling, weights: csr_array, n_jobs: int | N
 
 
 def add_up(parts: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
-    """Add up sums of the same kind."""
+    """Add tuples of sums, element by element."""
     return tuple(sum(kind[1:], start=kind[0]) for kind in zip(*parts, strict=True))
 
 
 def _means(X: Samples, scaling: Scaling, n_jobs: int | None) -> FloatArray:
-    # Squares of huge values overflow beside their mean, which is not needed exactly.
+    # Squares of huge values may overflow, but only an approximate mean is needed.
     with np.errstate(over="ignore", invalid="ignore"):
         means = X.fetched(X.from_moments(_mean, ((one_group(X), None),), n_jobs))
         found = (means * scaling.unit - scaling.low) * scaling.factor
@@ -98,7 +98,7 @@ def _mean(alone: Moments) -> Any:
 def _sums_of_rows(
     values: Any, weights: csr_array, counts: FloatArray, *, scaling: Scaling, origin: FloatArray
 ) -> tuple[Any, ...]:
-    """Multiply and add up a block of rows."""
+    """Return the products of features, the weighted products and the sums of a block of rows."""
     rows, here = scaling.rows(values), device_of(values)
     if not issparse(rows):
         rows = rows - (origin if here is None else here.put(origin))

@@ -1,7 +1,7 @@
-"""Scaled and centred features, one after the other, for methods that compare them all with few.
+"""Scaled and centred features, for methods that multiply all of them with a few vectors.
 
-Rows are samples, or anything else whose products between features are those of the samples: the
-factor of a matrix of products, or sums of samples drawn at random.
+The rows of a feature are samples, or anything else that preserves the products between features: a
+factor of their matrix of products, or random sums of samples.
 """
 
 from __future__ import annotations
@@ -25,18 +25,20 @@ from linkselect._samples.sources.stored import Part, Stored
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
-# Numbers that one thread multiplies at a time. It must not depend on the number of threads.
+# The number of entries that one thread multiplies at a time. It must not depend on the number of
+# threads.
 BLOCK_SIZE = 1 << 20
-# Numbers in the products that threads add up on their own before these are added.
+# Rows are divided into lanes; one thread sums the products of a lane before these sums are merged.
+# LANES_SIZE is the number of entries in the sums of all lanes.
 LANES_SIZE = 1 << 23
 MOST_LANES = 8
-# Products of fewer rows cost less than adding them up; so do those of a quarter as many rows as
-# there are features.
+# In blocks with fewer rows, or with fewer rows than a quarter of the features, adding the products
+# takes longer than computing them.
 LEAST_ROWS = 512
-# Above so many values float32 stays float32, which takes half of the memory and time; fewer give
-# the bits of their float64.
+# With more values than this, float32 data stay float32, which halves memory and time. Fewer values
+# are converted to float64 and give the same results as float64 data.
 MANY_VALUES = 1 << 26
-# Sums in another order differ by less, relative to their size.
+# Bounds on the relative difference between sums in different orders: float64 and float32.
 FINE, COARSE = 1e-9, 1e-5
 
 
@@ -46,7 +48,7 @@ class HeldColumns:
     Parameters
     ----------
     values : array of shape (n_features, n_rows)
-        The features, centred.
+        The centred features.
     n_jobs : int
         The number of threads.
     """
@@ -60,12 +62,12 @@ class HeldColumns:
         return np.asarray(self.values[feature], dtype=np.float64)
 
     def times(self, vectors: Any) -> Any:
-        """Multiply every feature with some vectors, one in each column."""
+        """Return the product of every feature with each column of `vectors`."""
         vectors = vectors.astype(self.values.dtype)
         return self._joined(lambda block: (block @ vectors).astype(np.float64))
 
     def kernel(self) -> Any:
-        """Multiply all rows with each other."""
+        """Return the products between all rows, summed over features."""
         n_features, n_rows = self.values.shape
         lanes = slices(n_features, -(-n_features // count_lanes(n_rows)))
         tree = MergeTree(len(lanes), partial(np.sum, axis=0))
@@ -88,7 +90,7 @@ class HeldColumns:
         )
 
     def norms(self) -> Any:
-        """Compute the squared length of every feature."""
+        """Compute the squared norm of every feature."""
         return self._joined(lambda block: np.einsum("ij,ij->i", block, block, dtype=np.float64))
 
     def _blocks(self, values: Any) -> list[Any]:
@@ -100,47 +102,47 @@ class HeldColumns:
 
 
 class SparseColumns(HeldColumns):
-    """Sparse features, which are not centred: what they are multiplied with is."""
+    """Sparse features, which are not centred; the vectors multiplied with them must be."""
 
     def __init__(self, values: csr_array, n_jobs: int) -> None:
         super().__init__(values, n_jobs)
         self.means = np.asarray(values.sum(axis=1)).ravel() / values.shape[1]
 
     def column(self, feature: int) -> FloatArray:
-        """Return one feature, dense and centred."""
+        """Return one feature as a dense, centred array."""
         found: FloatArray = self.values[[feature]].toarray()[0] - self.means[feature]
         return found
 
     def kernel(self) -> FloatArray:
-        """Multiply all rows with each other, as if features were centred."""
+        """Return the products between all rows, summed over the centred features."""
         product = (self.values.T @ self.values).toarray()
         product -= product.mean(axis=0)
         product -= product.mean(axis=1)[:, None]
         return product
 
     def quadratic(self, matrix: FloatArray) -> FloatArray:
-        """Compute `f' matrix f` for every feature f; the rows of the matrix add up to 0."""
+        """Compute `f' matrix f` for every feature f; the rows of the matrix must sum to 0."""
         return self._joined(lambda block: block.multiply(block @ matrix).sum(axis=1))
 
     def norms(self) -> FloatArray:
-        """Compute the squared length of every feature, centred."""
+        """Compute the squared norm of every centred feature."""
         squares = np.asarray(self.values.multiply(self.values).sum(axis=1)).ravel()
         return np.maximum(squares - self.values.shape[1] * self.means**2, 0.0)
 
 
 class DeviceColumns(HeldColumns):
-    """Features on a device, where one product is as large as it may be."""
+    """Features on a device, where every product is computed in a single call."""
 
     def column(self, feature: int) -> Any:
         """Return one feature."""
         return self.values[feature, :]
 
     def times(self, vectors: Any) -> Any:
-        """Multiply every feature with some vectors, one in each column."""
+        """Return the product of every feature with each column of `vectors`."""
         return self.values @ vectors
 
     def kernel(self) -> Any:
-        """Multiply all rows with each other."""
+        """Return the products between all rows, summed over features."""
         return self.values.T @ self.values
 
     def quadratic(self, matrix: Any) -> Any:
@@ -148,12 +150,12 @@ class DeviceColumns(HeldColumns):
         return namespace_of(matrix).sum((self.values @ matrix) * self.values, axis=1)
 
     def norms(self) -> Any:
-        """Compute the squared length of every feature."""
+        """Compute the squared norm of every feature."""
         return namespace_of(self.values).sum(self.values * self.values, axis=1)
 
 
 class StoredColumns(HeldColumns):
-    """Features that are stored by columns, and read again for every product."""
+    """Features outside memory that are read by columns, again for every product."""
 
     def __init__(self, stored: Stored, scaling: Scaling, n_jobs: int) -> None:
         self.stored, self.scaling, self.n_jobs = stored, scaling, n_jobs
@@ -167,7 +169,7 @@ class StoredColumns(HeldColumns):
         return found
 
     def times(self, vectors: Any) -> FloatArray:
-        """Multiply every feature with some vectors."""
+        """Return the product of every feature with each column of `vectors`."""
         return self._mapped("times", vectors)
 
     def quadratic(self, matrix: Any) -> FloatArray:
@@ -175,11 +177,11 @@ class StoredColumns(HeldColumns):
         return self._mapped("quadratic", matrix)
 
     def norms(self) -> FloatArray:
-        """Compute the squared length of every feature."""
+        """Compute the squared norm of every feature."""
         return self._mapped("norms")
 
     def kernel(self) -> FloatArray:
-        """Multiply all samples with each other."""
+        """Return the products between all samples, summed over features."""
         work = partial(_of_part, scaling=self.scaling, what="kernel", arguments=())
         add_up = partial(np.sum, axis=0)
         found: FloatArray = reduce_parts(
@@ -219,25 +221,25 @@ def dense_columns(X: NDArray[Any], scaling: Scaling, n_jobs: int) -> HeldColumns
 def scaled_by_feature(
     values: NDArray[Any], scaling: Scaling, columns: slice = slice(None)
 ) -> FloatArray:
-    """Scale and centre some columns of all rows; one feature after the other in the result."""
+    """Scale and centre the given columns; each row of the result is one feature."""
     block = scaling.apply(values.astype(np.float64), columns)
     block -= block.mean(axis=0)
     return np.ascontiguousarray(block.T)
 
 
 def kept_type(X: Any) -> np.dtype[Any]:
-    """Return the type in which scaled values are kept."""
+    """Return the dtype in which scaled values are stored."""
     is_large = X.shape[0] * X.shape[1] > MANY_VALUES
     return np.dtype(np.float32 if is_large and X.dtype == np.float32 else np.float64)
 
 
 def as_columns(values: Any, n_jobs: int) -> HeldColumns:
-    """Return the rows of a matrix as features."""
+    """Wrap a matrix whose rows are centred features."""
     return HeldColumns(values, n_jobs) if device_of(values) is None else DeviceColumns(values)
 
 
 def count_lanes(width: int) -> int:
-    """Return how many matrices of this width are added up side by side."""
+    """Return the number of lanes for sums that are square matrices of this width."""
     return min(max(LANES_SIZE // max(width * width, 1), 1), MOST_LANES)
 
 
@@ -253,7 +255,7 @@ def reduce_blocks(
 ) -> Any:
     """Apply a function to blocks of rows and merge the results; see `Samples.reduce_rows`."""
     n_rows, n_features = values.shape
-    # Lanes and not blocks are merged by a tree: a result may be as large as many blocks.
+    # The tree merges lanes, not blocks, because a result may be as large as many blocks.
     lanes = slices(n_rows, -(-n_rows // count_lanes(n_features)))
     tree = MergeTree(len(lanes), merge)
 
@@ -272,7 +274,7 @@ def reduce_in_turn(
     merge: Callable[[list[Any]], Any],
     per_row: tuple[Any, ...],
 ) -> Any:
-    """Apply a function to one block of rows after the other, and merge each result at once."""
+    """Apply a function to one block of rows after another, merging each result immediately."""
     n_rows, n_features = values.shape
     blocks = slices(n_rows, max(BLOCK_SIZE // n_features, LEAST_ROWS, n_features // 4))
     found = (function(values[some], *(one[some] for one in per_row)) for some in blocks)

@@ -1,4 +1,4 @@
-"""Features brought to one scale: by their range, or counts by square roots in rows of length 1."""
+"""Scaling of features by their range, or of counts by square roots with rows of unit norm."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
 
 Scale = Literal["auto", "range", "counts"]
 
-# Values are counts if none is negative and at least this share of them is 0.
+# Values are treated as counts if none is negative and more than this share of them is 0.
 SHARE_OF_ZEROS = 0.5
-# A power of 2 beyond this, or its inverse, may leave the range of float64.
+# A larger exponent of 2, or its negative, may exceed the range of float64.
 LARGEST_POWER = 1000
-# Sums of squares below this have lost digits.
+# Sums of squares below this value have lost digits by underflow.
 FAINT = 1e-290
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """How features are scaled, whatever their units.
+    """A scaling of features that makes them independent of their units.
 
-    By range, a value x becomes `(x * unit - low) * factor`, which is between 0 and 1. A count
-    becomes `sqrt(x * unit * factor)`, divided by the length of its row. Constant features become
-    0. The unit is a power of 2, so that huge and tiny values neither overflow nor vanish.
+    Scaling by range turns a value x into `(x * unit - low) * factor`, which is between 0 and 1. A
+    count becomes `sqrt(x * unit * factor)`, divided by the norm of its row. Constant features
+    become 0. The unit is a power of 2, so that huge values do not overflow and tiny values do not
+    underflow.
 
     Attributes
     ----------
     unit, low, factor : ndarray of shape (n_features,)
-        What values are multiplied by, what is subtracted, and what they are multiplied by then.
+        The first factor of the values, the number subtracted next, and the second factor.
     roots : bool
-        Whether values are counts.
+        Whether values are counts, which are scaled by square roots.
     squares : ndarray of shape (n_samples,) or None
-        The squared length of each row, if blocks have only some of the columns.
+        The squared norm of each row, needed if blocks have only some of the columns.
     """
 
     unit: FloatArray
@@ -52,11 +53,11 @@ class Scaling:
 
     @property
     def weights(self) -> FloatArray:
-        """What values are multiplied by, in total."""
+        """The product of both factors of each feature."""
         return self.unit * self.factor
 
     def apply(self, block: Any, columns: slice = slice(None)) -> Any:
-        """Scale a block of float64 values, on its device; all rows if `squares` are known."""
+        """Scale a block of float64 values on its device; with `squares`, it must have all rows."""
         here = device_of(block)
 
         def put(values: FloatArray) -> Any:
@@ -74,14 +75,14 @@ class Scaling:
         return xp.sqrt(block) / lengths[:, None]
 
     def rows(self, values: Any) -> Any:
-        """Scale all features of some rows, dense, sparse or on a device, as float64."""
+        """Scale all features of some rows (dense, sparse or on a device) as float64."""
         if issparse(values):
             return self._sparse_rows(values)
         here = device_of(values)
         return self.apply(values.astype(np.float64) if here is None else here.float64(values))
 
     def _sparse_rows(self, values: Any) -> csr_array:
-        """Scale sparse rows; zeros stay zeros, since only features without any are shifted."""
+        """Scale sparse rows; zeros stay 0, since only features without zeros are shifted."""
         scaled = csr_array(values, dtype=np.float64, copy=True)
         with np.errstate(divide="ignore"):
             has_zeros = (self.low <= 0) & (self.low + 1.0 / self.factor >= 0)
@@ -90,7 +91,7 @@ class Scaling:
         scaled.data *= self.factor[scaled.indices]
         if self.roots:
             squares = np.asarray(scaled.sum(axis=1)).ravel()
-            # A row may have values of constant features only, which became 0.
+            # A row may have values of constant features only, which have become 0.
             squares[squares == 0] = 1.0
             scaled.data /= np.repeat(squares, np.diff(scaled.indptr))
             np.sqrt(scaled.data, out=scaled.data)
@@ -98,17 +99,17 @@ class Scaling:
 
 
 def find_scaling(X: Samples, constant: BoolArray, scale: Scale, n_jobs: int | None) -> Scaling:
-    """Scale counts by roots, and everything else by range.
+    """Choose the scaling: by square roots for counts, by range for all other values.
 
     Parameters
     ----------
     X : Samples
         Checked samples.
     constant : ndarray of bool of shape (n_features,)
-        Which features have one value only.
+        A mask of the constant features.
     scale : {"auto", "range", "counts"}
-        "auto": counts are what has no negative value and more zeros than other values, not counting
-        constant features.
+        "auto": values are counts if none is negative and, without constant features, more than
+        half of them are 0.
     n_jobs : int or None
         The number of threads.
     """
@@ -122,11 +123,11 @@ def find_scaling(X: Samples, constant: BoolArray, scale: Scale, n_jobs: int | No
         return by_range
     try:
         scatter = X.fetched(X.from_moments(_scatter, ((one_group(X), None),), n_jobs))
-    except FloatingPointError:  # squares overflow, so these are no counts of anything
+    except FloatingPointError:  # values whose squares overflow are not counts
         return by_range
     scatter = scatter[~constant]
     if not ((scatter > FAINT) & np.isfinite(scatter)).all():
-        return by_range  # squares vanish, or overflow without notice
+        return by_range  # squares underflow, or overflow without an error
     deviation = np.full(len(unit), np.inf)
     deviation[~constant] = np.sqrt(scatter / X.shape[0]) * unit[~constant]
     factor = 1.0 / deviation
@@ -134,12 +135,12 @@ def find_scaling(X: Samples, constant: BoolArray, scale: Scale, n_jobs: int | No
 
 
 def _are_counts(X: Samples, constant: BoolArray, low: FloatArray, scale: Scale) -> bool:
-    if (low < 0).any():
+    if n_negative := np.count_nonzero(low < 0):
         if scale == "counts":
             raise GuidedValueError(
-                f"scale='counts', but {np.count_nonzero(low < 0)} of {len(low)} features have "
-                "negative values.",
-                "Use scale='range', or leave scale out.",
+                f"scale='counts', but {n_negative} of {len(low)} features "
+                f"{'has' if n_negative == 1 else 'have'} negative values.",
+                "Use scale='range', or omit scale.",
                 "scale",
             )
         return False
@@ -151,8 +152,8 @@ def _are_counts(X: Samples, constant: BoolArray, low: FloatArray, scale: Scale) 
 
 
 def one_group(X: Samples) -> IntArray:
-    """Put all samples into one group."""
-    # The rows may be a billion: one number in all places takes no memory.
+    """Return group numbers that put all samples into one group."""
+    # There may be a billion rows: a broadcast array takes no memory.
     return np.broadcast_to(np.intp(0), X.shape[0])
 
 

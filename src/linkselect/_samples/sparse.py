@@ -28,16 +28,16 @@ from linkselect._samples.scaling import Scaling
 if TYPE_CHECKING:
     from linkselect.graphs._graph_types import Edges
 
-# By the width alone: how many entries a block holds is known only once it is cut.
+# Blocks are cut by width alone, because their number of entries is not known in advance.
 BLOCK_WIDTH = 1 << 14
 EDGE_CHUNK = 1 << 14
 
 
 class Sparse(Samples):
-    """A SciPy sparse matrix or array.
+    """Samples in a SciPy sparse matrix or array.
 
-    Entries that are stored twice are added up, and stored zeros left out: the former would count
-    twice in a sum of squares, and the latter change the order of a sum.
+    Duplicate entries are summed, because they would count twice in a sum of squares. Explicit zeros
+    are removed, because they would change the order of summation.
     """
 
     kind = "sparse"
@@ -53,29 +53,29 @@ class Sparse(Samples):
 
     @cached_property
     def csr(self) -> Any:
-        """The samples by rows."""
+        """The samples in CSR format."""
         return self.values.tocsr()
 
     @property
     def rows_first(self) -> Any:
-        """The samples by rows."""
+        """The samples in CSR format."""
         return self.csr
 
     @cached_property
     def csc(self) -> Any:
-        """The samples by columns."""
+        """The samples in CSC format."""
         return self.values.tocsc()
 
     def constant_columns(self) -> BoolArray:
-        """Tell which features have one value only."""
+        """Return a mask of the constant features."""
         low, high = (side(axis=0).toarray().ravel() for side in (self.csc.min, self.csc.max))
         constant: BoolArray = low == high
         return constant
 
     def faint_columns(self) -> IntArray:
-        """List the features that vary too little."""
+        """List the non-constant features whose squared differences underflow."""
         if self.dtype.kind != "f" or self.dtype.itemsize < 8:
-            return NO_FEATURES  # narrow types hold no such numbers
+            return NO_FEATURES  # other types have no such small values
         stored = np.abs(self.values.data)
         if not ((stored > 0) & (stored < 1.0)).any():
             return NO_FEATURES
@@ -83,27 +83,27 @@ class Sparse(Samples):
         return np.flatnonzero((extent > 0) & (extent < FAINT))
 
     def rounded_columns(self) -> IntArray:
-        """List the features of large whole numbers."""
+        """List the features with integers that float64 cannot represent exactly."""
         values = self.values.data
         if not may_be_rounded(values):
             return NO_FEATURES
         return np.unique(self.values.tocoo().col[is_rounded(values)])
 
     def extremes(self) -> tuple[FloatArray, FloatArray]:
-        """Return the least and the largest value of each feature."""
+        """Return the minimum and maximum of each feature."""
         low, high = (side(axis=0).toarray().ravel() for side in (self.csc.min, self.csc.max))
         return low.astype(np.float64), high.astype(np.float64)
 
     def count_nonzero(self) -> int:
-        """Count the values that are not 0."""
+        """Count the nonzero values."""
         return int(self.values.nnz)
 
     def count_missing(self) -> int:
-        """Count the values that are NaN."""
+        """Count the NaN values."""
         return int(np.isnan(self.values.data).sum()) if self.dtype.kind == "f" else 0
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return the entries of each feature."""
+        """Return the bytes of the stored entries of each feature as its key."""
         columns = self.csc
 
         def content(feature: int) -> bytes:
@@ -114,38 +114,38 @@ class Sparse(Samples):
         return [content(feature) for feature in features]
 
     def column_slices(self, n_rows: int) -> list[slice]:
-        """Cut the columns into blocks."""
+        """Split the columns into slices of equal width."""
         return slices(self.shape[1], BLOCK_WIDTH)
 
     def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
-        """Copy some columns as float64."""
+        """Copy the given rows and columns as float64."""
         block = self.csc[:, columns].astype(np.float64)
         block = block if isinstance(rows, slice) else block[rows]
         return block.toarray() if dense else block
 
     def own_values(self, columns: Columns) -> NDArray[Any]:
-        """Return some columns dense, in their own type."""
+        """Return the given columns as a dense array in their own dtype."""
         values: NDArray[Any] = self.csc[:, columns].toarray()
         return values
 
     def dense(self) -> NDArray[Any]:
-        """Return all values in an array."""
+        """Return the values as a dense array."""
         values: NDArray[Any] = self.values.toarray()
         return values
 
     def cells(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
-        """Copy some rows and features as dense float64."""
+        """Copy the given rows and features to a dense float64 array."""
         chosen = self.csr[rows]
         chosen = chosen if features is None else chosen[:, features]
         found: FloatArray = chosen.toarray().astype(np.float64)
         return found
 
     def take(self, rows: IntArray) -> Sparse:
-        """Return some rows."""
+        """Return the given rows."""
         return Sparse(self.csr[rows])
 
     def choose(self, columns: Columns) -> Sparse:
-        """Return some columns."""
+        """Return the given columns."""
         return Sparse(self.csc[:, columns])
 
     def reduce_rows(
@@ -163,7 +163,7 @@ class Sparse(Samples):
         return SparseColumns(scaling.rows(self.csr).T.tocsr(), n_jobs)
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of squared differences."""
+        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature."""
         X, totals = self.csr, graph.totals
 
         def work(chunk: slice) -> FloatArray:
@@ -176,7 +176,7 @@ class Sparse(Samples):
         return np.sum(parts, axis=0) if parts else np.zeros(X.shape[1])
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` by direct differences."""
+        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
         X = self.csr
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
 
@@ -188,7 +188,7 @@ class Sparse(Samples):
         return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
-        """Prepare the rows; centring would fill them, so they keep full precision instead."""
+        """Prepare the rows in float64, without centring, which would make them dense."""
         rows = self.csr.astype(np.float64)
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
@@ -197,10 +197,10 @@ class Sparse(Samples):
 
 @dataclass(frozen=True)
 class SparseProducts(Products):
-    """Sparse rows prepared for distances."""
+    """Sparse rows prepared for fast distance computations."""
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute squared distances to the rows of `pool`, without the queries' own norms."""
+        """Compute squared distances to the rows of `pool`, minus the squared norms of queries."""
         tile: NDArray[Any] = (self.rows[queries] @ pool.rows.T).toarray()
         tile *= -2
         tile += pool.norms

@@ -1,4 +1,4 @@
-"""One pass over stored samples: are all values finite, what are the extremes and the moments."""
+"""One pass over stored samples that checks for NaN and finds extremes and moments."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ from linkselect._samples.moments import Moments, joined, merged, moments
 from linkselect._samples.sources.running import map_parts, reduce_parts
 from linkselect._samples.sources.stored import Part, Stored
 
-# The largest values are sought in what the least were just found in: 0.8 of the time.
+# Minima and maxima are computed in pieces that fit into the cache, in 0.8 of the time.
 CACHED_BYTES = 2**19
-# Of fewer rows at a time, comparing them with what was found costs more than the cache saves.
+# With fewer rows per piece, merging the extremes costs more than the cache saves.
 LEAST_ROWS = 16
 
 Score = Callable[..., FloatArray]
@@ -25,19 +25,19 @@ Score = Callable[..., FloatArray]
 
 @dataclass(frozen=True)
 class Survey:
-    """What one pass over stored samples, or a part of them, found.
+    """The results of one pass over stored samples or a part of them.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_features,)
-        The least and the largest value of each feature.
+        The minimum and maximum of each feature.
     moments : Moments or None
-        Of the samples without a class and of each class; None if the samples are read by columns,
-        or if only some rows count.
+        The moments of the samples without a class, followed by those of each class; None if the
+        samples are read by columns or only some rows are used.
     scores : ndarray of shape (n_features,) or None
-        The score of each feature, if the survey was asked for it.
+        The score of each feature, if it was requested.
     rows : ndarray or None
-        The values of the rows that were to be held.
+        The values of the rows that are kept in memory, if any.
     """
 
     low: FloatArray
@@ -48,7 +48,7 @@ class Survey:
 
 
 class _NotFiniteError(ValueError):
-    """A value is missing or infinite; its arguments are row, column and value."""
+    """A NaN or infinite value was found; the arguments are its row, its column and the value."""
 
 
 def survey(
@@ -58,7 +58,7 @@ def survey(
     score: Score | None = None,
     hold: IntArray | None = None,
 ) -> Survey:
-    """Read stored samples once, refuse what is not finite, and collect what scores begin with.
+    """Read stored samples once, check that values are finite, and find extremes and moments.
 
     Parameters
     ----------
@@ -69,11 +69,11 @@ def survey(
     n_jobs : int, optional
         The number of threads, if no Dask client is active.
     score : callable, optional
-        Scores features from X and `n_jobs`, each on its own, in the same pass; only of samples
-        that are read by columns.
+        Takes values and `n_jobs`, and returns the score of each feature, computed independently of
+        the other features. It is applied in the same pass, and only if X is read by columns.
     hold : ndarray of int, optional
-        The rows that count, sorted, if no others do: they are kept in memory, in the same pass, and
-        no moments are computed; only of samples that are read by rows.
+        Sorted numbers of the rows that are used, if not all are. These rows are kept in memory, and
+        no moments are computed. Only if X is read by rows.
     """
     try:
         if X.by_columns:
@@ -91,7 +91,7 @@ def _read_by_columns(X: Stored, n_jobs: int | None, score: Score | None) -> Surv
 
 def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray | None) -> Survey:
     n_groups = int(codes.max(initial=-1)) + 2
-    # Classes travel with the tasks of a cluster: of a billion rows, bytes count.
+    # Classes are sent with the tasks of a cluster, so they use the smallest dtype.
     groups = (codes + 1).astype(np.min_scalar_type(n_groups))
 
     def of_part(part: Part) -> tuple[IntArray]:
@@ -105,7 +105,7 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray
 
 
 def _among(chosen: IntArray, rows: slice) -> IntArray:
-    """Return those of the chosen rows, which are sorted, that are among some rows."""
+    """Return those of the chosen row numbers, which are sorted, that lie within `rows`."""
     first, last = np.searchsorted(chosen, (rows.start, rows.stop))
     return chosen[first:last]
 
@@ -140,7 +140,7 @@ def _survey_held_rows(part: Part, hold: IntArray) -> Survey:
 def moments_of_part(
     part: Part, codes: IntArray, weights: FloatArray | None, *, n_groups: int
 ) -> Moments:
-    """Compute the moments of groups over one part of the rows."""
+    """Compute the moments of groups in one part of the rows."""
     weight = np.ones(len(codes)) if weights is None else weights
     return merged(
         [_moments(slab, codes[own], weight[own], n_groups) for _, own, slab in _placed(part)]
@@ -148,7 +148,7 @@ def moments_of_part(
 
 
 def _placed(part: Part) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
-    """Yield the rows of each slab, their place in the part, and the slab."""
+    """Yield the rows of each slab, counted in X and in the part, and its values."""
     for rows, slab in part.slabs():
         start = rows.start - part.rows.start
         yield rows, slice(start, start + len(slab)), slab
@@ -168,7 +168,7 @@ def _moments(
 
 
 def merged_surveys(parts: Sequence[Survey]) -> Survey:
-    """Merge what was found in parts of the rows."""
+    """Merge the surveys of parts of the rows."""
     of_groups = [part.moments for part in parts if part.moments is not None]
     rows = [part.rows for part in parts if part.rows is not None]
     return Survey(
@@ -180,12 +180,15 @@ def merged_surveys(parts: Sequence[Survey]) -> Survey:
 
 
 def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, FloatArray]:
-    """Find the least and the largest value of each column, of a slab that begins at a place."""
+    """Return the minimum and maximum of each column of a slab that starts at `row` and `column`.
+
+    Raise an error if a value is NaN or infinite.
+    """
     low = high = slab[0]
     for piece in slices(len(slab), max(CACHED_BYTES // slab[0].nbytes, LEAST_ROWS)):
         low = np.minimum(low, slab[piece].min(axis=0))
         high = np.maximum(high, slab[piece].max(axis=0))
-    # Whatever is not finite shows in the extremes, since NaN takes part in every comparison.
+    # Every value that is not finite shows in the extremes, since minima and maxima propagate NaN.
     odd = np.flatnonzero(~(np.isfinite(low) & np.isfinite(high)))
     if len(odd):
         place = int(np.flatnonzero(~np.isfinite(slab[:, odd[0]]))[0])
@@ -196,11 +199,11 @@ def _extremes(slab: NDArray[Any], row: int, column: int) -> tuple[FloatArray, Fl
 def _not_finite(X: Stored, row: int, column: int, value: float) -> GuidedValueError:
     what = "NaN" if np.isnan(value) else "infinity"
     return GuidedValueError(
-        f"Input X contains {what}: {X.label} has it in {X.name_column(column)}, row {row} (counted "
-        "from 0), and perhaps elsewhere.",
-        "Fill gaps or leave such rows or columns out before; "
-        "linkselect rank FILE --impute does so part by part."
+        f"Input X contains {what}: {X.label} has {what} in {X.name_column(column)}, row {row} "
+        "(counted from 0), and possibly elsewhere.",
+        "Impute missing values or drop these rows or columns first; "
+        "linkselect rank FILE --impute imputes part by part."
         if what == "NaN"
-        else "Leave such rows or columns out.",
+        else "Drop these rows or columns.",
         "X",
     )

@@ -1,4 +1,4 @@
-"""Features scaled to [0, 1], whatever their units: tiny, huge or far from zero."""
+"""Scaling of features to [0, 1], also if their values are tiny, huge or far from zero."""
 
 from typing import Any, Self
 
@@ -11,12 +11,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from linkselect._arrays import Matrix
 
-# Ranges from 2**-16 to 2**64 are scaled well, and so are values up to 2**16 times their range.
+# scikit-learn scales ranges from 2**-16 to 2**64, and values up to 2**16 times their range, well.
 SMALLEST, LARGEST, FARTHEST = -16, 64, 16
 
 
 def scaled_to_one(X: Matrix) -> Matrix:
-    """Scale features to [0, 1]; sparse ones are divided by their largest size and stay sparse.
+    """Scale dense features to [0, 1]; divide sparse ones by their largest absolute value.
 
     Examples
     --------
@@ -27,27 +27,28 @@ def scaled_to_one(X: Matrix) -> Matrix:
 
 
 def unit_scaler(sparse: bool) -> Any:
-    """Return what scales to [0, 1] what `FitUnits` returns; zeros of sparse features stay zeros."""
+    """Return the scikit-learn scaler to apply after `FitUnits`; sparse features stay sparse."""
     return MaxAbsScaler() if sparse else MinMaxScaler()
 
 
 class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply columns of odd units by a power of 2, so that their range is near 1.
+    """Multiply columns with a tiny or huge range by a power of 2, so that their range is near 1.
 
-    scikit-learn's scalers take a range below about 2e-15 as constant, and overflow on a huge one.
-    A power of 2 changes no digit. Such columns, and those far from zero, also begin at 0, unless
-    they are sparse. All others, and missing values, stay as they are.
+    scikit-learn's scalers treat a range below about 2e-15 as constant and overflow on a huge one.
+    A power of 2 changes no digit. Such columns, and those far from zero, are also shifted to begin
+    at 0, unless they are sparse. All other columns and missing values remain unchanged.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the columns of odd units, and the power of 2 and the start of each."""
+        """Find the columns to rescale, and the power of 2 and the minimum of each."""
         X = self._checked(X, reset=True)
         self.columns_ = np.empty(0, dtype=np.intp)
         if X.dtype.kind != "f":
-            return self  # whole numbers have whole ranges
+            return self  # the range of integers is at least 1
         low, high = _ends(X)
         with np.errstate(invalid="ignore"):
-            # Halves, since the range of huge values may overflow; half of the least range is 0.
+            # Half of the range is used, since the range of huge values may overflow. If half of a
+            # tiny range underflows to 0, the range itself is used.
             halves = high / 2 - low / 2
             np.subtract(high, low, out=halves, where=halves == 0)
             exponents = np.frexp(halves)[1] + 1
@@ -59,7 +60,7 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """Return X with the found columns in other units; X itself if there are none."""
+        """Return X with the columns found in `fit` rescaled; X itself if there are none."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if not len(self.columns_) or X.dtype.kind != "f":
@@ -75,7 +76,7 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
             self.columns_, self.exponents_, self.starts_, strict=True
         ):
             values = X[:, column]
-            # Whatever comes first must not overflow.
+            # The first of the two operations must not overflow.
             if exponent > 0:
                 X[:, column] = np.ldexp(values, -exponent) - np.ldexp(start, -exponent)
             else:
@@ -94,7 +95,10 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 
 
 def _ends(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the smallest and largest known value of each column; of sparse ones, 0 and size."""
+    """Return the minimum and maximum of each column, ignoring NaN.
+
+    For sparse columns, return 0 and the largest absolute value.
+    """
     if not issparse(X):
         return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)
     largest = np.zeros(X.shape[1], dtype=X.dtype)

@@ -1,6 +1,6 @@
 """Distances between few samples with very many features, stored by columns or in memory.
 
-Products are added up over parts of the columns, so that no copy of the samples is made.
+Products are summed over parts of the columns, so that the samples need not be copied.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ from linkselect._samples.sources.merging import MergeTree
 if TYPE_CHECKING:
     from linkselect._samples.samples import Samples
 
-# A copy of samples in memory is made up to this size.
+# Samples in memory are copied up to this size.
 COPY_BYTES = 64 * 2**20
-# The columns whose products one thread adds up before it hands them on.
+# The number of columns whose products one thread sums before they are merged.
 PIECE_WIDTH = 4 * neighbors.PRODUCT_WIDTH
 
-# Products of all samples with each other, and their squared norms.
+# Products between all samples, and the squared norms of the samples.
 Sums = tuple[NDArray[Any], FloatArray]
-# Takes a type and returns all squared distances, divided by the square of a scale and up to the
-# sum of the errors of their ends; these errors; and the scale.
+# Takes a dtype and returns the squared distances between all samples, divided by the square of a
+# scale; an error bound for each sample, whose sums bound the errors of distances; and the scale.
 Rough = Callable[[Any], tuple[NDArray[Any], FloatArray, float]]
 
 
 def nearest(
     X: Samples, rough: Rough, n_neighbors: int, queries: IntArray, n_jobs: int | None
 ) -> neighbors.Found:
-    """Find the nearest of all samples for each query, itself left out."""
+    """Find the nearest neighbours of each query among all samples except itself."""
     found = _candidates(rough, n_neighbors, queries, np.float32)
     if len(found) > neighbors.MANY_CANDIDATES * n_neighbors * len(queries):
         found = _candidates(rough, n_neighbors, queries, np.float64)
@@ -45,7 +45,7 @@ def nearest(
 
 
 def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
-    """Number every query and sample that can be among its nearest, query by query."""
+    """Return the flat indices of the entries, in queries x samples, that can be neighbours."""
     tile, errors, _ = rough(dtype)
     tile = tile[queries]
     tile[np.arange(len(queries)), queries] = np.inf
@@ -53,7 +53,7 @@ def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -
 
 
 def rough_pairs(rough: Rough, among: IntArray) -> tuple[NDArray[Any], FloatArray]:
-    """Return the distances of all pairs of some samples, row by row, and errors of the samples."""
+    """Return approximate squared distances of all pairs i < j of samples, and error bounds."""
     tile, errors, _ = rough(np.float32)
     return tile[np.ix_(among, among)][np.triu_indices(len(among), k=1)], errors
 
@@ -61,7 +61,7 @@ def rough_pairs(rough: Rough, among: IntArray) -> tuple[NDArray[Any], FloatArray
 def rough_distances(
     X: NDArray[Any], n_jobs: int | None, dtype: Any
 ) -> tuple[NDArray[Any], FloatArray, float]:
-    """Compute all squared distances between few samples in memory, up to errors."""
+    """Compute approximate squared distances between all samples of an array, with error bounds."""
     scale = scale_of(*(side(axis=0).astype(np.float64) for side in (X.min, X.max)))
     pieces = slices(X.shape[1], PIECE_WIDTH)
     tree = MergeTree(len(pieces), added)
@@ -74,16 +74,16 @@ def rough_distances(
 
 
 def scale_of(low: FloatArray, high: FloatArray) -> float:
-    """Return what samples are divided by before products are computed."""
+    """Return the number by which samples are divided before products are computed."""
     return 2.0 * float((high - low).max()) or 1.0
 
 
 def distances_from(
     sums: Sums, n_features: int, n_parts: int, dtype: Any
 ) -> tuple[NDArray[Any], FloatArray]:
-    """Turn products, summed over so many parts, into squared distances, and bound their errors."""
+    """Convert products, summed over `n_parts` parts, to squared distances with error bounds."""
     product, norms = sums
-    # Parts may end within a product, and are added up in the end.
+    # Parts may split a product of PRODUCT_WIDTH columns, and their sums are added at the end.
     length = neighbors.product_length(n_features) + 2 * n_parts
     tile = -2 * product
     own = norms.astype(tile.dtype)
@@ -93,7 +93,7 @@ def distances_from(
 
 
 def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
-    """Compute the products over some columns, centred and divided by the scale."""
+    """Compute the products between samples over some columns, centred and divided by `scale`."""
     n_samples, n_columns = values.shape
     product = np.zeros((n_samples, n_samples), dtype)
     norms = np.zeros(n_samples)
@@ -108,7 +108,7 @@ def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
 
 
 def added(parts: Sequence[Sums]) -> Sums:
-    """Add up the products over parts of the columns."""
+    """Sum the products over parts of the columns."""
     product, norms = parts[0][0].copy(), parts[0][1].copy()
     for more, others in parts[1:]:
         product += more

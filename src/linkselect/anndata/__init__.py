@@ -1,4 +1,4 @@
-"""Rank the features of an AnnData object; results in `.var` and `.uns` (extra `anndata`)."""
+"""Rank the features of an AnnData object and store the results in it (extra `anndata`)."""
 
 from linkselect.anndata._ranked_object import rank
 

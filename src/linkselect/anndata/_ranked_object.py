@@ -1,4 +1,4 @@
-"""`linkselect.anndata.rank`: rank the features of an AnnData object as scanpy's tools do."""
+"""`linkselect.anndata.rank`: rank the features of an AnnData object, like scanpy's tools."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 VERSIONS = {"linkselect": linkselect.__version__}
 NOT_VALIDATED = (
-    "The ranking was not validated: that fits the method many times, and a backed object is read "
-    "by parts."
+    "The ranking was not validated: validation fits the method many times and needs the samples in "
+    "memory, but the object is backed."
 )
 
 
@@ -54,57 +54,58 @@ def rank(
     random_state: int = 0,
     copy: bool = False,
 ) -> AnnData | None:
-    """Rank the features of an AnnData object, and keep the results in it.
+    """Rank the features of an AnnData object and store the results in it.
 
     Parameters
     ----------
     adata : AnnData
-        Samples in rows. In memory or backed; of a backed object, `.X` is read by parts, and
-        `.var` and `.uns` change in memory only.
+        Object with samples in rows, in memory or backed. For a backed object, `.X` is read part by
+        part, and `.var` and `.uns` change only in memory.
     label : str, optional
-        The column of `.obs` with the classes. Samples without a value count as unlabelled; a
-        method that needs every label ranks by the labelled samples only.
+        Column of `.obs` with the classes. Samples with a missing value are unlabelled; a method
+        that needs every label uses only the labelled samples.
     pairs : Pairs, optional
-        Must-links and cannot-links by `obs_names`. With `label`, a method that looks at pairs uses
+        Must-links and cannot-links between `obs_names`. With `label`, methods that use pairs use
         both.
     selector : selector, optional
-        How to rank; it is not changed. Default: `LinkSelector()`.
+        Selector that ranks the features. It is not modified. Default: `LinkSelector()`.
     n_features_to_select : int, float or "auto", default="auto"
-        How many features to select: a number, a share, or what the selector says.
+        Number (int) or fraction (float) of features to select. "auto" uses the number of the
+        selector.
     layer : str, optional
-        The layer to rank. Default: `.X`.
+        Layer to rank. Default: `.X`.
     batch_key : str, optional
-        The column of `.obs` with batches, such as plates: the test against chance exchanges samples
-        inside their batch only.
+        Column of `.obs` with batches, such as plates. The test against chance permutes samples only
+        within their batch.
     batch : {"center"} or None, default=None
-        "center" subtracts the mean of its batch from every feature before ranking. The values
-        become dense.
+        "center" subtracts the batch mean from every feature before ranking. The values then become
+        dense.
     group_key : str, optional
-        The column of `.obs` with groups that are never split, such as donors.
+        Column of `.obs` with groups that are never split, such as donors.
     validate : bool, default=True
-        Whether to measure how far the ranking can be trusted, by
-        `linkselect.evaluation.validate`. It fits the method 12 to 220 times.
+        Whether to measure how reliable the ranking is, with `linkselect.evaluation.validate`. This
+        fits the method 12 to 220 times.
     n_permutations : int, default=0
-        How many permutations test every feature, by `linkselect.evaluation.feature_p_values`; 0
-        for no test.
+        Number of permutations for a test of every feature, with
+        `linkselect.evaluation.feature_p_values`; 0 for no test.
     key_added : str, default="linkselect"
-        The name of the results.
+        Prefix of the columns in `.var`, and key in `.uns`.
     random_state : int, default=0
-        Determines everything that is drawn.
+        Seed of all random draws.
     copy : bool, default=False
-        Whether to change and return a copy.
+        Whether to return a changed copy, instead of changing `adata`.
 
     Returns
     -------
     AnnData or None
-        None, unless `copy`. These are set:
+        The copy if `copy` is True, otherwise None. These fields are set:
 
         `.var[f"{key_added}_score"]`, `_rank`, `_selected`
-            The score of each feature, its rank (1 is best), and whether it is selected.
+            Score of each feature, its rank (1 is best), and whether it is selected.
         `.var[f"{key_added}_frequency"]`
-            If validated, the share of halves of the samples in which it is selected.
+            If validated: fraction of random halves of the samples in which the feature is selected.
         `.var[f"{key_added}_p_value"]`, `_adjusted`, `_q_value`
-            If tested; `feature_p_values` explains them.
+            If tested: see `feature_p_values`.
         `.uns[key_added]`
             `params`, `method`, `n_features`, `better_than_chance`, `estimate`, `reason`, `notes`
             and `versions`.
@@ -163,7 +164,7 @@ def rank(
 def _measure(
     method: Any, X: Any, y: Any, validate: bool, n_permutations: int, known: dict[str, Any]
 ) -> tuple[dict[str, Any], Validation | None]:
-    """Return the columns of results, and the validation if it is wanted."""
+    """Return the columns of results, and the validation if requested."""
     columns = {
         "score": to_numpy(method.scores_),
         "rank": to_numpy(method.ranking_),
@@ -187,22 +188,22 @@ def _measure(
 def _check(
     adata: Any, key: Any, copy: bool, batch: Any, batch_key: Any, n_permutations: int
 ) -> None:
-    """Refuse what could not be ranked, or not be kept afterwards."""
+    """Raise an error if `adata` cannot be ranked or the results cannot be stored."""
     if not is_annotated(adata):
         raise GuidedTypeError(
             f"adata is a {type(adata).__name__}, not an AnnData object.",
-            "Pass one, or fit a selector: LinkSelector().fit(X, y).",
+            "Pass an AnnData object, or fit a selector: LinkSelector().fit(X, y).",
             "adata",
         )
     if not isinstance(key, str) or not key or "/" in key:
         raise GuidedValueError(
-            f"key_added={key!r}, but it names a column and an entry of a file.",
-            "Write a text without a slash.",
+            f"key_added={key!r} cannot be used in the names of columns and of an entry of .uns.",
+            "Pass a non-empty string without a slash.",
             "key_added",
         )
     if batch not in (None, "center") or (batch and batch_key is None):
         raise GuidedValueError(
-            f"batch={batch!r} with batch_key={batch_key!r}.",
+            f"batch={batch!r} cannot be used with batch_key={batch_key!r}.",
             'Pass batch="center" together with batch_key, or leave batch out.',
             "batch",
         )
@@ -232,20 +233,20 @@ def _selector(selector: Any, n_features_to_select: Any) -> Any:
 
 
 def _check_name(name: Any, known: Iterable[Any], parameter: str, what: str) -> None:
-    """Refuse a name that is not known, and point to the nearest."""
+    """Raise an error for an unknown name, and suggest the nearest known name."""
     names = [str(one) for one in known]
     if not (isinstance(name, str) and name in names):
-        hint = nearest(str(name), names) if names else "There is none."
+        hint = nearest(str(name), names)
         raise GuidedValueError(f"{parameter}={name!r:.60} is not {what}.", hint, parameter)
 
 
 def _column(adata: Any, key: str | None, parameter: str) -> NDArray[Any] | None:
-    """Return a column of `.obs`, None where a value is missing."""
+    """Return a column of `.obs`, with None for missing values."""
     if key is None:
         return None
     _check_name(key, adata.obs.columns, parameter, "a column of adata.obs")
     values = adata.obs[key].astype(object)
-    # scikit-learn takes numbers and truth values for classes only if their array is of that type.
+    # scikit-learn accepts numbers and booleans as classes only in an array of that type.
     if values.notna().all():
         return np.asarray(values.tolist())
     found: NDArray[Any] = values.where(values.notna(), None).to_numpy(dtype=object)
@@ -253,7 +254,7 @@ def _column(adata: Any, key: str | None, parameter: str) -> NDArray[Any] | None:
 
 
 def _samples(adata: Any, layer: str | None, batches: Any) -> Any:
-    """Return the object itself, or one of a layer or of centred values with the same names."""
+    """Return the object itself, or a new one with the values of a layer or centred values."""
     if layer is not None:
         _check_name(layer, adata.layers, "layer", "a layer")
     if layer is None and batches is None:
@@ -265,7 +266,7 @@ def _samples(adata: Any, layer: str | None, batches: Any) -> Any:
 
 
 def _used(method: Any, adata: Any, label: str | None) -> tuple[Any, list[str]]:
-    """Return the samples by which the method ranks: the labelled ones, if it needs every label."""
+    """Return the samples that the method can use: the labelled ones if it needs every label."""
     y = _column(adata, label, "label")
     if y is None or describe(method).sees != "labels":
         return adata, []
@@ -273,19 +274,19 @@ def _used(method: Any, adata: Any, label: str | None) -> tuple[Any, list[str]]:
     if labelled.all() or not labelled.any():
         return adata, []
     note = (
-        f"{type(method).__name__} needs a label for every sample, so it works on the "
-        f"{np.count_nonzero(labelled):,} labelled samples of {len(y):,}."
+        f"{type(method).__name__} needs a label for every sample, so it uses only the "
+        f"{many(int(np.count_nonzero(labelled)), 'labelled sample')} of {len(y):,}."
     )
     warn_user(note)
     return adata[labelled], [note]
 
 
 def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:
-    """Say what the method does not look at, and whether batches and classes coincide."""
+    """Return notes on unused supervision, and on batches that coincide with classes."""
     sees, name = describe(method).sees, type(method).__name__
     unused = ["labels"] if y is not None and sees == "nothing" else []
     unused += ["pairs"] if pairs is not None and sees != "pairs" else []
-    notes = [f"{name} does not look at {' or '.join(unused)}."] if unused else []
+    notes = [f"{name} ignores {' and '.join(unused)}."] if unused else []
     confused = None if batches is None or y is None else about_batches(batches, y)
     notes += [] if confused is None else [confused]
     for note in notes:
@@ -296,34 +297,35 @@ def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:
 def _codes(
     marks: NDArray[Any] | None, what: str, key: str | None, notes: list[str]
 ) -> IntArray | None:
-    """Number batches or groups; a note says how many samples have none."""
+    """Number batches or groups, and note how many samples have none."""
     alone = what == "group"
     n_missing = 0 if marks is None else sum(one is None for one in marks)
     if n_missing:
-        instead = "each counts as a group of its own" if alone else "they count as one batch"
-        notes.append(f"{many(n_missing, 'sample')} without a {what} ({key!r}); {instead}.")
+        have = "has" if n_missing == 1 else "have"
+        instead = "each counts as a group of its own" if alone else "together they form one batch"
+        notes.append(f"{many(n_missing, 'sample')} {have} no {what} ({key!r}); {instead}.")
         warn_user(notes[-1])
     return complete_codes(marks, f"{what}_key", alone=alone)
 
 
 def _together(method: Any, adata: Any, y: NDArray[Any] | None, pairs: Any) -> Pairs | None:
-    """Join pairs with labels for a method that looks at both."""
+    """Combine pairs and labels for a method that uses both."""
     if pairs is None or y is None or describe(method).sees != "pairs":
         return pairs
-    # Before the union: what is left out is then counted among the pairs that were passed.
+    # Before the union, so that a warning counts left-out pairs among the pairs that were passed.
     pairs, _ = present_pairs(pairs, adata.n_obs, adata.obs_names, ids_are_index=True)
     return pairs | Pairs.from_labels(y, sample_ids=adata.obs_names)
 
 
 def _keep(adata: Any, key: str, columns: dict[str, Any], record: dict[str, Any]) -> None:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that a view becomes an object of its own
+        warnings.simplefilter("ignore")  # that a view becomes a separate object
         adata.var = with_columns(adata.var, key, columns)
         adata.uns[key] = record
 
 
 def _fit(method: Any, X: Any, y: Any, pairs: Pairs | None) -> list[str]:
-    """Fit the method, and return what it warned of; the user is warned all the same."""
+    """Fit the method, and return its warnings, which are also shown to the user."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         method.fit(X, y, pairs=pairs)

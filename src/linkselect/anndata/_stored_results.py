@@ -1,4 +1,4 @@
-"""What a ranking leaves in `.var` and `.uns`, of an object or of an .h5ad file."""
+"""Store the results of a ranking in `.var` and `.uns` of an object or an .h5ad file."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-# The columns in `.var`, each behind the key and an underscore.
+# Columns in `.var`; each name is preceded by the key and an underscore.
 COLUMNS = ("score", "rank", "selected", "frequency", "p_value", "adjusted", "q_value")
 
 
 def with_columns(var: Any, key: str, columns: Mapping[str, Any]) -> Any:
-    """Return a frame with the results as its last columns, without those of an earlier ranking.
+    """Return a data frame with the results as last columns, replacing those of an earlier ranking.
 
     Examples
     --------
@@ -34,22 +34,22 @@ def about(
     notes: Sequence[str],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return what `.uns` holds: plain values that an .h5ad file can hold, None for what is unknown.
+    """Return the entry of `.uns`: plain values that an .h5ad file can store, None if unknown.
 
     Parameters
     ----------
     method : str
-        The class of the selector.
+        Class name of the selector.
     n_features : int
-        How many features are selected.
+        Number of selected features.
     params : mapping
-        What was asked for.
+        The parameters of the ranking.
     validation : mapping or None
-        What `describe_validation` gives.
+        The result of `describe_validation`.
     notes : sequence of str
-        What was said about the data and the result.
+        Notes on the data and the result.
     versions : mapping of str to str
-        Of the packages.
+        Versions of the packages.
     """
     found = {} if validation is None else validation
     kept = ("better_than_chance", "better_than_random", "p_value", "estimate", "reason")
@@ -66,20 +66,20 @@ def about(
 def add_to_file(
     path: Path, key: str, columns: Mapping[str, Any], record: Mapping[str, Any], axis: str = "var"
 ) -> None:
-    """Write results into an .h5ad file; everything else in it stays as it is.
+    """Write results to an .h5ad file, and leave everything else in it unchanged.
 
     Parameters
     ----------
     path : Path
-        The file.
+        Path of the file.
     key : str
-        The name in `.uns`, and before the columns.
+        Key in `.uns`, and prefix of the column names.
     columns : mapping of str to array
-        Values for each row of the frame of features.
+        Values for each row of the table of features.
     record : mapping
-        What `about` gives.
+        The result of `about`.
     axis : {"var", "raw/var"}
-        Where the features are described.
+        Location of the table of features.
     """
     import h5py
     from anndata.io import write_elem
@@ -90,7 +90,7 @@ def add_to_file(
         order = [name for name in map(str, frame.attrs["column-order"]) if name not in earlier]
         for name in earlier & set(frame):
             del frame[name]
-        # One by one: rewritten as a whole, a frame could lose what pandas has no type for.
+        # Column by column: rewriting the whole frame could lose types that pandas does not have.
         for name, values in columns.items():
             write_elem(frame, f"{key}_{name}", np.asarray(values))
             order.append(f"{key}_{name}")

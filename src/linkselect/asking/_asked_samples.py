@@ -129,7 +129,7 @@ class SampleNames:
             if not isinstance(sample, Hashable) or sample not in self.row_of:
                 raise GuidedValueError(
                     f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
-                    f"{len(self.ids)} samples (for example, {self.ids[0]!r} is).",
+                    f"{len(self.ids)} samples. A valid ID is {self.ids[0]!r}, for example.",
                     "Use the IDs in sample_ids, or row numbers if there are no IDs.",
                     "pair",
                 )

@@ -36,8 +36,8 @@ class PairQueries:
     session that was stored and resumed therefore continues with the same questions.
 
     Every fifth question is drawn at random, from samples without pairs if possible, because only
-    pairs chosen without looking at X can validate a ranking. All other pairs are marked as adaptive
-    in `pairs`, including answers about pairs that were not asked.
+    pairs chosen without looking at X can validate a ranking. All other answers are marked as
+    adaptive in `pairs`, also those about pairs that were not asked.
 
     Parameters
     ----------
@@ -303,7 +303,7 @@ class PairQueries:
     def _everything(self) -> Answers:
         return {**self._given, **self._answers}
 
-    # -- what was answered -----------------------------------------------------------------------
+    # -- given pairs and answers -----------------------------------------------------------------
 
     @property
     def X(self) -> Matrix:
@@ -381,7 +381,7 @@ class PairQueries:
         scores[self._samples.constant] = np.nan
         return with_equal_twins(values, scores)
 
-    # -- a state that can be stored ------------------------------------------------------------
+    # -- saving and resuming ---------------------------------------------------------------------
 
     def state(self, after: int = 0) -> dict[str, Any]:
         """Return everything except X and the IDs as a dict that can be written as JSON.

@@ -49,7 +49,7 @@ class Showing:
     ----------
     images
         A picture for each sample: a folder of files named by the ids, or a column with file names
-        relative to the table.
+        relative to the folder of the table.
     image_shape
         Height and width, such as 8x8, if the features are the pixels of an image.
     curve
@@ -107,7 +107,7 @@ def ask(
     pairs
         A CSV or JSON file of existing pairs to start from.
     out
-        The CSV file for the pairs, written in pauses and at the end. A file next to it, ending in
+        The CSV file for the pairs, saved during pauses and at the end. A file next to it, ending in
         .linkselect.sqlite, stores every answer at once, so that the same command resumes.
     strategy
         How to choose the next pair.
@@ -145,7 +145,7 @@ def ask(
             DIGITS_AGAIN.format(out=str(out))
             if table is None
             else _again([str(table), *_typed(read, showing.columns), *_typed(prepare)], out),
-            lambda done, total: report(done, total, "comparing the samples"),
+            lambda done, total: report(done, total, "comparing samples"),
         )
         labelling, more = begin(wanted)
     say_notes([*data.notes, *notes, *about_pairs, *more])

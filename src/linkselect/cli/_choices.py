@@ -99,7 +99,7 @@ def methods() -> dict[str, Choice]:
 
 
 def described(selector: Any) -> Method:
-    """Describe a selector or a selector class; imports scikit-learn only when called."""
+    """Describe a selector or a selector class; imports the selectors only when called."""
     from linkselect.selectors._method import describe
 
     return describe(selector)
@@ -261,21 +261,24 @@ def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
     return scale != "minmax" and choice.is_ours and assumes_minmax and "sigma" not in given
 
 
-def about_width(choice: Choice, settings: Iterable[str], scale: str) -> list[str]:
-    """Return notes on the effect of a scale other than [0, 1] on a method."""
-    given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
-    if _width_adapts(choice, given, scale):
-        return [
-            f"{choice.name}: sigma is set from the distances between rows, since its default of "
-            f"{choice.parameters['sigma']:g} assumes features in [0, 1]. To set it yourself, pass "
-            "--set sigma=VALUE."
-        ]
-    if choice.name == "variance" and scale == "standard":
-        return [
-            "With --scale standard all features have variance 1, so variance cannot rank them; use "
-            "--scale minmax or --scale none."
-        ]
-    return []
+def about_width(choices: Iterable[Choice], settings: Iterable[str], scale: str) -> list[str]:
+    """Return notes on the effect of a scale other than [0, 1] on methods."""
+    notes, adapting = [], []
+    for choice in choices:
+        given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
+        if _width_adapts(choice, given, scale):
+            adapting.append(choice.name)
+        if choice.name == "variance" and scale == "standard":
+            notes.append(
+                "With --scale standard all features have variance 1, so variance cannot rank them; "
+                "use --scale minmax or --scale none."
+            )
+    if adapting:
+        notes.append(
+            f"{', '.join(adapting)}: sigma is set from the distances between rows, because its "
+            "default assumes features in [0, 1]. Set sigma to choose it yourself."
+        )
+    return notes
 
 
 def _parse(setting: str, choice: Choice, scale: str) -> tuple[str, Any]:

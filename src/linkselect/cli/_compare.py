@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -155,6 +154,8 @@ def compare(
     seed
         The random seed.
     """
+    from linkselect.report._summary import about_constant
+
     output.check({"the table": table, "--pairs": pairs})
     how.check()
     data = read_table(table, kept_beside(pairs, read))
@@ -164,13 +165,14 @@ def compare(
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
     selectors = {one.name: _selector(one, on_conflict, seed, prepare.scale) for one in choices}
     notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
-    notes += chain.from_iterable(about_width(one, (), prepare.scale) for one in choices)
+    notes += about_width(choices, (), prepare.scale)
     data, prepare, more, seen = settle_values(data, prepare, max_memory=read.max_memory)
     keep_signs(selectors.values(), prepare, seen)
     links, about_conflicts = _without_conflicts(links, on_conflict)
     together, about_both = _together(selectors, data, links)
     more += supervision.about_design(data, links, read, prepare, tests=False)
-    notes += [*more, *about_conflicts, *about_both]
+    n_constant = int((seen.low == seen.high).sum())
+    notes += [*more, *about_conflicts, *about_both, *about_constant(n_constant, len(data.names))]
     with supervision.blamed(choices):
         found, caught = _measure(
             selectors,
@@ -215,7 +217,7 @@ def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[An
     """Drop contradicted cannot-links if requested; return a note on it."""
     if links is None or on_conflict == "raise" or not links.n_conflicts:
         return links, []
-    about = f"Dropped {many(links.n_conflicts, 'cannot-link')} that contradict must-links."
+    about = f"Dropped {many(links.n_conflicts, 'contradicted cannot-link')}."
     return links.without_conflicts(), [about]
 
 

@@ -1,4 +1,4 @@
-"""`linkselect demo`: pixels of handwritten digits, chosen from twenty pairs."""
+"""`linkselect demo`: select pixels of handwritten digits from 20 pairs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from linkselect.cli._errors import UsageError
 from linkselect.cli._output import PAGE_FILES, check_target, write_page
-from linkselect.cli._terminal import tracked
+from linkselect.cli._terminal import QUIET, line_width, tracked
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -24,33 +24,33 @@ WITHOUT = "LinkSelector, no pairs"
 
 
 def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -> None:
-    """Choose pixels of handwritten digits from twenty pairs, and see what the choice is worth.
+    """Select pixels of handwritten digits from 20 pairs and measure the accuracy.
 
     Parameters
     ----------
     n_features
-        How many of the 64 pixels to choose.
+        The number of pixels to select, out of 64.
     draws
-        Over how many random halves of the data, each with its own pairs, accuracies are taken.
+        The number of random splits, each with its own pairs.
     report
-        Where to write the report. Default: linkselect-demo.html in the folder for temporary files.
+        The file for the report. Default: linkselect-demo.html in the folder for temporary files.
     """
     from rich.console import Console
     from sklearn.datasets import load_digits
 
     if not 1 <= n_features <= N_PIXELS or draws < 2:
-        raise UsageError(f"Choose --n-features from 1 to {N_PIXELS}, --draws from 2.")
+        raise UsageError(f"--n-features must be 1 to {N_PIXELS}, and --draws at least 2.")
     check_target(report, "--report", PAGE_FILES)
-    console = Console()
+    console = Console(width=line_width(), quiet=QUIET.get())
     X, y = load_digits(return_X_y=True)
     X /= 16
     console.print(
-        f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels, which come with "
-        f"scikit-learn. Of {2 * N_EACH} pairs it is known whether they show the same digit. "
-        f"Which {n_features} pixels are worth keeping?\n"
+        f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels from scikit-learn. For "
+        f"{2 * N_EACH} pairs, it is known whether both show the same digit. Which {n_features} of "
+        f"the {N_PIXELS} pixels should be kept?\n"
     )
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UserWarning)  # pixels at the border never change
+        warnings.simplefilter("ignore", UserWarning)  # pixels at the border are constant
         found = _measure(X, y, n_features, draws, show_bar=console.is_terminal)
         pairs = _draw_pairs(y, 0)
         selector = _methods(n_features)[CHOSEN].fit(X, pairs=pairs)
@@ -58,18 +58,18 @@ def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -
     console.print(_comment(found))
     rows = selector.support_.reshape(SIDE, SIDE)
     lines = ("".join("[green]██[/]" if pixel else "[dim]··[/]" for pixel in row) for row in rows)
-    console.print("The pixels that one draw of pairs chooses:\n")
+    console.print("Pixels selected with one draw of pairs:\n")
     console.print("\n".join(f"  {line}" for line in lines))
-    console.print(_where_the_report_is(selector, X, pairs, report))
+    console.print(_report_line(selector, X, pairs, report), soft_wrap=True)
     console.print(NEXT)
 
 
 NEXT = """[bold]Next[/bold]
-  your table, with labels:  [cyan]linkselect rank my.csv --label class[/]
-  your table, with pairs:   [cyan]linkselect rank my.csv --pairs pairs.csv[/]
-  methods side by side:     [cyan]linkselect compare my.csv --label class[/]
-  every method:             [cyan]linkselect methods[/]
-  in Python:                [cyan]LinkSelector().fit(X, pairs=pairs)[/]
+  rank a table with labels:  [cyan]linkselect rank my.csv --label class[/]
+  rank a table with pairs:   [cyan]linkselect rank my.csv --pairs pairs.csv[/]
+  compare methods:           [cyan]linkselect compare my.csv --label class[/]
+  list all methods:          [cyan]linkselect methods[/]
+  in Python:                 [cyan]LinkSelector().fit(X, pairs=pairs)[/]
 """
 
 
@@ -93,7 +93,7 @@ def _draw_pairs(y: NDArray[Any], draw: int) -> Any:
 def _measure(
     X: NDArray[Any], y: NDArray[Any], n_features: int, draws: int, show_bar: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return the accuracy of 1-NN on the other half, in percent, for each choice and draw."""
+    """Return the 1-NN accuracy on the held-out half, in percent, for each method and draw."""
     import numpy as np
     from sklearn.model_selection import train_test_split
     from sklearn.neighbors import KNeighborsClassifier
@@ -121,29 +121,29 @@ def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Tab
 
     n_draws = len(found[CHOSEN])
     table = Table(
-        title=f"1-NN with these pixels, trained on half: accuracy on the rest, {n_draws} draws",
+        title=f"1-NN accuracy on the held-out half, mean ± standard deviation of {n_draws} draws",
         title_justify="left",
     )
-    for column in ("pixels", "chosen by", "which saw", "accuracy", "50 to 100 %"):
+    for column in ("pixels", "selected by", "supervision", "accuracy", "50 to 100 %"):
         table.add_column(column, justify="right" if column in ("pixels", "accuracy") else "left")
     for number, name, saw, colour in (
-        (n_features, "random choice", "nothing", "yellow"),
-        (n_features, "Laplacian score", "no label", "yellow"),
-        (n_features, WITHOUT, "no label", "yellow"),
+        (n_features, "random choice", "none", "yellow"),
+        (n_features, "Laplacian score", "none", "yellow"),
+        (n_features, WITHOUT, "none", "yellow"),
         (n_features, CHOSEN, f"{2 * N_EACH} pairs", "bold green"),
         (n_features, "Fisher score", f"all {n_train} labels", "yellow"),
         (N_PIXELS, "all pixels", "", "blue"),
     ):
         mean, spread = found[name].mean(), found[name].std(ddof=1)
         accuracy = f"[{colour}]{mean:.1f} %[/] [dim]± {spread:4.1f}[/]"
-        halves = round(22 * max(mean - 50.0, 0.0) / 50.0)  # of the bar's at most 11 characters
+        halves = round(22 * max(mean - 50.0, 0.0) / 50.0)  # a bar has up to 11 characters
         bar = f"[{colour}]{'█' * (halves // 2)}{'▌' * (halves % 2)}[/]"
         table.add_row(str(number), name.removesuffix(", no pairs"), saw, accuracy, bar)
     return table
 
 
 def _comment(found: dict[str, NDArray[Any]]) -> str:
-    """Say what the table shows, and what it does not."""
+    """Interpret the table, and state what it does not show."""
 
     def lead(other: str) -> str:
         gap = found[CHOSEN] - found[other]
@@ -151,30 +151,31 @@ def _comment(found: dict[str, NDArray[Any]]) -> str:
 
     gain = found[CHOSEN] - found[WITHOUT]
     no_gain = (
-        "Here pairs show no gain: pixels that represent the others also tell digits apart. On "
-        "average over data sets they add more: docs/pairs_alone.md has the numbers."
+        "On these data, pairs do not improve the accuracy, because pixels that represent the "
+        "others also separate the digits. Averaged over data sets, pairs do improve it: see "
+        "docs/pairs_alone.md."
     )
     return (
-        f"\nFrom {2 * N_EACH} pairs: {lead('random choice')} points against a random choice, "
-        f"{lead('Fisher score')} against the Fisher score, which saw every label, "
-        f"{lead(WITHOUT)} against the same method without pairs. "
+        f"\nDifference in accuracy with {2 * N_EACH} pairs: {lead('random choice')} percentage "
+        f"points from a random choice, {lead('Fisher score')} from the Fisher score with all "
+        f"labels, and {lead(WITHOUT)} from the same method without pairs. "
         f"{no_gain if gain.mean() < gain.std(ddof=1) else ''}\n"
     )
 
 
-def _where_the_report_is(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
-    """Write the report if its packages are there, and say where it is or what adds it."""
+def _report_line(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
+    """Write the report and return a line with its address, or the packages that it needs."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
-        # The brackets would be markup.
+        # Unescaped brackets would be markup.
         return (
-            f"\nA report with pictures needs {' and '.join(missing)}: "
+            f"\nA report with figures needs {' and '.join(missing)}: "
             "pip install 'linkselect\\[report,plot]'\n"
         )
     from linkselect.report import render, summarize
 
     path = report or Path(tempfile.gettempdir()) / "linkselect-demo.html"
-    source = "digits, as scikit-learn has them"
+    source = "digits from scikit-learn"
     summary = summarize(selector, X, pairs=pairs, source=source, image_shape=(SIDE, SIDE))
     write_page(path, render(summary))
-    return f"\nThe report on this choice: [cyan]{path.resolve().as_uri()}[/]\n"
+    return f"\nReport: [cyan]{path.resolve().as_uri()}[/]\n"

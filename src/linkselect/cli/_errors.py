@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable
 from warnings import WarningMessage
 
-from linkselect._messages import GuidedError
+from linkselect._messages import ConstantFeaturesWarning, GuidedError
 from linkselect._messages import nearest as nearest
 from linkselect._messages import shown as shown
 
@@ -42,7 +42,9 @@ def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) ->
     settable : container of str
         The parameters that --set can change.
     """
-    ours = (one.message for one in caught if not issubclass(one.category, RuntimeWarning))
+    # Commands count constant features in a note of their own.
+    skipped = (RuntimeWarning, ConstantFeaturesWarning)
+    ours = (one.message for one in caught if not issubclass(one.category, skipped))
     notes = dict.fromkeys(_note_of(one, settable) for one in ours)
     return [note for note in notes if not _BY_NUMBER.fullmatch(note)]
 

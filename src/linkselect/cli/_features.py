@@ -24,7 +24,7 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
         A folder with PNG, JPEG, TIFF, WebP, GIF or BMP files, also in subfolders.
     out
         The table to write: .csv, .tsv, .parquet, .feather or .json. It has one row for each
-        picture, named by its file in the column `picture`.
+        picture, with its file name in the column "picture".
     features
         The features to compute: color, texture, hog (directions of lines) or pixels, separated by
         commas. Default: color,texture,hog.

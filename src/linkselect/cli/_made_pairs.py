@@ -28,12 +28,11 @@ class Design:
     Parameters
     ----------
     same
-        Equal values in this column make must-links, such as the patient.
+        The column whose equal values make must-links, such as the patient.
     different
-        Different values in this column make cannot-links.
+        The column whose different values make cannot-links.
     across
-        Must-links join rows that differ in this column, such as the batch; cannot-links join rows
-        that do not.
+        The column in which must-links differ and cannot-links agree, such as the batch.
     max_pairs
         Draw at most this many pairs of each kind. Default: all.
     """
@@ -72,8 +71,8 @@ def check_options(read: Reading, design: Design, must: int | None, cannot: int |
     by_design = design.same is not None or design.different is not None
     if (read.label is None) != by_design:
         raise UsageError(
-            "Name the columns that define pairs: either --label, or --same for must-links and "
-            "--different for cannot-links, or one of these two."
+            "Name the columns that define pairs: either --label, or --same for must-links, "
+            "--different for cannot-links, or both."
         )
     if read.label is None:
         needed, instead = "--label", "With --same or --different, use --across and --max-pairs."
@@ -119,7 +118,7 @@ def by_labels(
         if number is not None and n_drawn < number:
             where = "across" if role == "same" else "within"
             raise InputError(
-                f"{option} {number:,}, but only {many(n_drawn, 'such pair')} exist {where} the "
+                f"{option} {number:,}, but only {many(n_drawn, 'pair')} can be drawn {where} the "
                 f"values of {shown(read.batch)}. Choose fewer, or omit {option} for all."
             )
         found |= some

@@ -30,7 +30,7 @@ def methods(name: str | None = None, /, *, json: bool = False) -> None:
 
 def _needs(choice: Choice) -> str:
     helped = choice.needs == "nothing" and choice.uses != "nothing"
-    return f"nothing; {choice.uses} optional" if helped else choice.needs
+    return f"nothing ({choice.uses} optional)" if helped else choice.needs
 
 
 def _plain(choice: Choice) -> dict[str, Any]:

@@ -57,7 +57,7 @@ def make(
     """Make pairs from columns: from labels, or from the design of a study.
 
     With --label, must-links join rows of the same class, and cannot-links rows of different
-    classes. If --batch is given too, must-links join rows of different batches, and cannot-links
+    classes. If --batch is also given, must-links join rows of different batches, and cannot-links
     rows of the same batch. --same and --different name separate columns for must-links and
     cannot-links. Rows with a missing value in such a column are skipped.
 
@@ -183,7 +183,7 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
         )
         return
     terminal.say(
-        f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} in conflict with must-links."
+        f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} in conflict with the must-links."
     )
     for conflict in conflicts:
         a, b = conflict.cannot
@@ -324,7 +324,7 @@ def suspects(
     table
         The table whose rows the pairs name.
     impute
-        How to fill missing values in each column; `none` refuses missing values.
+        How to fill missing values in each column; "none" refuses missing values.
     out
         Write all pairs to this file: .csv, .tsv, .json, .parquet or .feather.
     json
@@ -350,7 +350,7 @@ def suspects(
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
         terminal.say(
-            "\nCheck the first pairs again. None was removed: that does not help reliably."
+            "\nCheck the first pairs again. None was removed, since that does not help reliably."
         )
         terminal.say_notes(notes)
     _write_records(out, records)

@@ -88,7 +88,9 @@ class Preparation:
             "none": "not scaled",
         }[self.scale]
         if self.center_batches:
-            scaled = f"centred within each batch and {scaled}"
+            scaled = (
+                f"centred within each batch {'but' if self.scale == 'none' else 'and'} {scaled}"
+            )
         filled = f"; missing values were replaced by the {self.impute}"
         return f"Each feature was {scaled}{'' if self.impute == 'none' else filled}."
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter, validators
 
-from linkselect._messages import ConstantFeaturesWarning
 from linkselect.cli import _by_parts as by_parts_of
 from linkselect.cli import _choices as choices
 from linkselect.cli import _supervision_input as supervision
@@ -205,7 +204,7 @@ def _job(
     choice = choice or choices.method_named(choices.DEFAULT_METHOD)
     selector = choices.make_selector(choice, settings, seed=wanted.seed, scale=prepare.scale)
     method = choices.described(selector)
-    notes = [*whole.notes, *about_pairs, *choices.about_width(choice, settings, prepare.scale)]
+    notes = [*whole.notes, *about_pairs, *choices.about_width([choice], settings, prepare.scale)]
     notes += supervision.check_supervision({choice.name: method}, whole, links)
     nothing_known = whole.labels is None and links is None
     if wanted.n_permutations and (method.sees == "nothing" or nothing_known):
@@ -372,9 +371,7 @@ def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
         selector.fit(X, y, pairs=job.used, sample_ids=ids, **groups)
         seconds = time.perf_counter() - start
     name_features(selector, data.names)
-    # The notes of the summary count constant features.
-    others = [one for one in caught if not issubclass(one.category, ConstantFeaturesWarning)]
-    return X, seconds, notes_of(others, selector.get_params(deep=False))
+    return X, seconds, notes_of(caught, selector.get_params(deep=False))
 
 
 def _validate(

@@ -162,13 +162,12 @@ def _methods(found: Comparison) -> str:
             *([] if held_out is None else [_number(errors.get(name, math.nan))]),
             _number(found.stability[name]),
             f"{found.seconds[name]:.3f} s",
-            found.saw[name],
         ]
         for name in found.ranked
     ]
     error = [] if held_out is None else ["standard error"]
-    header = ["method", *means, *error, "stability", "time", "used"]
-    return text_table(header, rows, left=[0, len(header) - 1])
+    header = ["method", *means, *error, "stability", "time"]
+    return text_table(header, rows, left=[0])
 
 
 def _number(value: float) -> str:

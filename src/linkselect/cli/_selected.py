@@ -67,8 +67,8 @@ def _check_size(data: Table, path: Path, read: Reading, why: str) -> None:
     if needed > limit:
         raise InputError(
             f"--select {path}: {data.source} {why}. {n_rows:,} rows x {n_features:,} selected "
-            f"features take {readable_size(needed)}, above the limit of {readable_size(limit)}. Keep "
-            "fewer with --n-features, or allow more with --max-memory."
+            f"features take {readable_size(needed)}, above the limit of {readable_size(limit)}. "
+            "Keep fewer with --n-features, or allow more with --max-memory."
         )
 
 

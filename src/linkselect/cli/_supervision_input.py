@@ -173,7 +173,7 @@ def about_design(
         return [*notes, f"All rows have the same {shown(read.batch)}, so --batch has no effect."]
     uses = ["the mean of each batch is subtracted"] * prepare.center_batches
     uses += ["tests against chance permute rows only within a batch"] * tests
-    used = ", and ".join(uses) or "unused, because this needs a test or --center-batches"
+    used = ", and ".join(uses) or "pass --center-batches to use them"
     notes.append(f"{shown(read.batch)} has {many(len(set(batches)), 'batch')}: {used}.")
     if table.labels is not None:
         coincide = about_batches(table.batches, table.labels)

@@ -106,7 +106,7 @@ def wrapped(line: str, width: int) -> list[str]:
 
     label = _LABEL.match(line)
     indent = " " * len(label[0] if label else "")
-    first, *words = _GLUED.sub("\0", line).split(" ")
+    first, *words = _GLUED.sub("\xa0", line).split(" ")
     lines = [first]
     for word in words:
         longer = f"{lines[-1]} {word}"
@@ -114,7 +114,7 @@ def wrapped(line: str, width: int) -> list[str]:
             lines.append(indent + word)
         else:
             lines[-1] = longer
-    return [line.replace("\0", " ") for line in lines]
+    return [line.replace("\xa0", " ") for line in lines]
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:

@@ -26,7 +26,7 @@ class COPKMeans(PairClusterer):
     group with the most cannot-links, then to a random one. The result is the successful start with
     the smallest inertia.
 
-    To find a valid assignment is a graph colouring problem. With three or more clusters, the search
+    Finding a valid assignment is a graph colouring problem. With three or more clusters, the search
     may therefore fail although an assignment exists; the error suggests what to change. Without
     pairs and labels the method is k-means, for which scikit-learn is faster. X is converted to a
     dense array of float64.

@@ -35,7 +35,7 @@ class ConstrainedSpectralClustering(PairClusterer):
     `(A + d_max I - D) / d_max` ("additive") or `D^(-1/2) A D^(-1/2)` ("symmetric") are scaled to
     length 1 and clustered by k-means.
 
-    Pairs change affinities but are no hard constraints: the samples of a cannot-link may share a
+    Pairs change affinities but are not hard constraints: the samples of a cannot-link may share a
     cluster if the rest of the graph outweighs it. `COPKMeans` satisfies all pairs. Do not use
     "additive" with a nearly complete graph, since its eigenvectors then isolate single samples.
     Choose a small `n_neighbors`, or "symmetric".

@@ -105,7 +105,7 @@ def nearest_neighbor_curve(
     order: NDArray[Any],
     n_features: Counts = None,
 ) -> FloatArray:
-    """Measure the accuracy of 1-NN with the first m features, for each number m.
+    """Return the accuracy of the nearest neighbour (1-NN) in the first m features, for several m.
 
     Squared distances are summed feature by feature, so all numbers together cost no more than the
     largest. Ties between equally near training samples go to the first.
@@ -175,7 +175,7 @@ def _hits(
     y_test: NDArray[Any],
     counts: IntArray,
 ) -> IntArray:
-    """Count the correctly classified samples with the first m columns, for each number m."""
+    """Count the samples classified correctly in the first m columns, for several m."""
     distances = np.zeros((len(test), len(train)))
     work = np.empty_like(distances)
     hits = np.empty(len(counts), dtype=np.intp)

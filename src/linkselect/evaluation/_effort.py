@@ -8,12 +8,12 @@ USUAL_SECONDS = 0.1
 MANY_SAMPLES = 1000
 # Even the smallest fit takes some time, so its cost is that of this many values.
 LEAST_NUMBERS = 100_000
-# Time budget for the fits, and for ranking again on permuted samples.
+# Time budget in seconds, for the fits and for ranking again on permuted samples.
 SECONDS = 10.0
 # A fold holds out too few groups to permute them among themselves. The only test left is to rank
 # again on permuted samples, so it may take this many times longer.
 FOR_GROUPS = 3
-# The folds are repeated, which averages over random splits, if all repeats fit into this budget.
+# The folds are repeated, to average over random splits, if that takes at most these seconds.
 SECONDS_FOR_REPEATS = 2.0
 
 MOST_FOLDS, FEWEST_FOLDS = 5, 3

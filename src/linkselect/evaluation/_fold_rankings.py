@@ -36,7 +36,7 @@ Choose = Callable[[Any, LabelFolds, Fold], int]
 
 @dataclass(frozen=True)
 class FoldRankings:
-    """Feature rankings from the training part of each fold, with the parts held out.
+    """Feature rankings from the training part of each fold, together with the folds.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class FoldRankings:
         return float(np.mean([self.held_out.value(*one) for one in self.best(n_selected)]))
 
     def first(self, n_repeats: int) -> FoldRankings:
-        """Keep the first repeats of the folds."""
+        """Return only the first repeats of the folds."""
         count = n_repeats * self.held_out.n_folds
         folds = self.held_out.with_folds(self.held_out.folds[:count])
         numbers = None if self.numbers is None else self.numbers[:count]

@@ -41,7 +41,7 @@ class Estimate:
         The mean estimate on permuted samples. Without permutations, 0.5 for the AUC, and the
         proportion of the largest class for the accuracy.
     all_features, random_features : float
-        The same measure in all features, and in the same number of features chosen at random.
+        The same measure with all features, and with the same number of random features.
     n_folds, n_repeats : int
         The number of folds, and how often they were repeated with another random split.
     n_held_out : int

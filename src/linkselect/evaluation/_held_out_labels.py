@@ -170,7 +170,7 @@ class LabelFolds(HeldOut):
         return nearest_neighbor_curve(train, y_train, test, y_test, first, counts)
 
     def moved(self, to: IntArray) -> Self:
-        """Permute the samples under the labels, pairs and folds."""
+        """Return a copy whose labels, pairs and folds refer to permuted samples."""
         moved = [fold._replace(train=to[fold.train], test=to[fold.test]) for fold in self.folds]
         other = self.with_folds(moved)
         other._codes = np.empty_like(self._codes)
@@ -180,7 +180,7 @@ class LabelFolds(HeldOut):
         return other
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Return valid permutations of labelled samples, and of samples in their groups."""
+        """Return the valid permutations of labelled samples and paired samples in their groups."""
         rows = self._labelled
         if self._pairs is not None and self.groups is not None:
             row_of = {sample: row for row, sample in enumerate(self._ids)}
@@ -200,7 +200,7 @@ class LabelFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the accuracy of a fold, observed and with permuted labels of held-out samples."""
+        """Return the accuracy of a fold, as observed and after permuting the held-out labels."""
         predicted = np.full(ways.n_samples, -1, dtype=np.intp)
         predicted[fold.test] = self._predicted(features, fold)
         known, rng = self._codes[fold.test], np.random.RandomState(seed)

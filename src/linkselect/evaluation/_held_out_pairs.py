@@ -124,7 +124,7 @@ class PairFolds(HeldOut):
         return Fold(WeightedLinks(*train.rows(same), train._weights), tested, counts)
 
     def _pairs(self, links: WeightedLinks) -> Pairs:
-        # Only samples that are named, since every fit looks them up.
+        # Only the samples in pairs, since every fit has to look them up.
         named = np.unique(np.concatenate([kind.ravel() for kind in links[:2]]))
         must, cannot = (np.searchsorted(named, kind) for kind in links[:2])
         parts = tuple(named.tolist()), must, cannot, len(self._rows)
@@ -141,7 +141,7 @@ class PairFolds(HeldOut):
         return auc.auc_of_distances(together, apart).auc
 
     def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
-        """Return each must-link's share of farther cannot-links, and the reverse."""
+        """Return the fraction of correct comparisons for each must-link and each cannot-link."""
         together, apart = self._distances(features, fold)
         wins = np.sign(apart - together[:, None]) / 2 + 0.5
         return wins.mean(axis=1), wins.mean(axis=0)
@@ -155,7 +155,7 @@ class PairFolds(HeldOut):
         return auc.auc_over_counts(self._X, fold.test, order, counts)
 
     def moved(self, to: IntArray) -> Self:
-        """Permute the samples under the pairs and folds."""
+        """Return a copy whose pairs refer to permuted samples."""
 
         def there(links: Any) -> Any:
             return links._replace(must=to[links.must], cannot=to[links.cannot])
@@ -165,7 +165,7 @@ class PairFolds(HeldOut):
         )
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the samples that held-out pairs name, in one fold or in any."""
+        """Return the samples in held-out pairs, of one fold or of all."""
         folds = self.folds if fold is None else [fold]
         return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
 
@@ -183,7 +183,7 @@ class PairFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the AUC of a fold, observed and with permuted held-out samples."""
+        """Return the AUC of a fold, as observed and after permuting the held-out samples."""
         rows = ways.rows
         samples = values_of(self._X, rows, features)
         apart = cdist(samples, samples, "sqeuclidean")
@@ -197,7 +197,7 @@ class PairFolds(HeldOut):
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:
-        """Return the logarithm of the number of ways to label independent pairs must or cannot."""
+        """Return the logarithm of the number of ways to assign the kinds to independent pairs."""
         return log_ways(np.array(fold.independent))
 
     def standard_error(self, value: float) -> float:

@@ -164,7 +164,7 @@ def _ordered_pairs(
 def in_order_of_rows(
     pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs among the samples by row number, in an order without information.
+    """Return the pairs among the samples by row number, regardless of their input order.
 
     Contradicted cannot-links are dropped if every selector that uses pairs drops them.
 

@@ -61,7 +61,7 @@ class Runs:
         return order_of(selector), time.perf_counter() - start
 
     def with_all_features(self, run: int) -> float:
-        """Return the measure in all features."""
+        """Return the measure with all features."""
         n_all = self.X.shape[1]
         return float(self.measure(run, np.arange(n_all), np.array([n_all]))[0])
 
@@ -86,7 +86,7 @@ class Measurements:
     curves : dict of str to Curve
         The measure of each method, and of features in random order.
     all_features : tuple of float
-        The measure in all features, for each run.
+        The measure with all features, for each run.
     """
 
     orders: dict[str, IntArray]

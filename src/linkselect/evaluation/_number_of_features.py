@@ -21,7 +21,7 @@ from linkselect.selectors._method import describe
 
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300"]
 
-# All values below were chosen on 12 data sets and confirmed on 6 others; see
+# All values below were chosen on 12 data sets and checked on 6 others; see
 # benchmarks/number_of_features.py and docs/number_of_features.md.
 FEWEST, MOST = 5, STEPS[-1]
 TOLERANCE = 0.01
@@ -107,7 +107,7 @@ def choose_number(
        without supervision, no rule was better than this fixed number.
 
     Rules 2 and 3 drop features that share the worst score with others, as most features do in
-    sparse methods. A fold with fewer other features than a given number uses all of them.
+    sparse methods. If a fold has fewer other features than the given number, it uses all of these.
 
     Parameters
     ----------
@@ -168,8 +168,8 @@ def choose_number(
     if number is None:
         return found
     doubt = (
-        f" The method's own optimum, {number:,} of {n_features:,} features, is not used: it is "
-        f"outside the range from 2 to {min(n_features - 1, MOST):,}."
+        f" The method's own optimum, {number:,} of {n_features:,} features, is not used: it must "
+        f"select at least 2 features, at most {MOST} and not all."
     )
     return replace(found, reason=found.reason + doubt)
 
@@ -191,7 +191,7 @@ def _without_own(
     """Choose by held-out accuracy if possible; otherwise return half of the features."""
     n_features = ranker.X.shape[1]
     if ranker.kind is None:
-        return _plain(n_features, "without labels, no number is demonstrably better")
+        return _plain(n_features, "without labels, there is no evidence for a better number")
     if ranker.kind == "labels" and n_labelled < FEWEST_LABELLED:
         found = many(n_labelled, "label")
         return _plain(
@@ -252,7 +252,7 @@ def _best_point(selector: Any, n_labelled: int) -> int:
 def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
     """Return the number that the method itself considers best, and a description of it."""
     if describe(selector).path_has_optimum:
-        return _best_point(selector, n_labelled), "the best point of the method's own path"
+        return _best_point(selector, n_labelled), "the optimum of the method's own criterion"
     if getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
         return int(selector.n_features_), selector.own_number
     return None, ""
@@ -288,10 +288,10 @@ def rank_by_own_path(
     random_state: int = 0,
     track: Track = iter,
 ) -> FoldRankings | None:
-    """Rank features in each fold, and keep the best point of the method's own path there.
+    """Rank features in each fold, and keep the number at the optimum of the method's criterion.
 
-    This is for `validate`, called with the same arguments after `choose_number` has chosen the best
-    point of the path on all of X. It returns None if nothing can be held out.
+    This is for `validate`, called with the same arguments after `choose_number` has chosen the
+    optimum of the method's criterion on all of X. It returns None if nothing can be held out.
     """
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
 

@@ -108,7 +108,7 @@ class PairCurve(Curve):
         The standard error of the mean over folds, as in `validate`. It is the same for every number
         of features.
     all_features : float
-        The mean AUC in all features.
+        The mean AUC with all features.
     chance : float
         The expected AUC of an uninformative selection.
     """
@@ -237,7 +237,6 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
     ----------
     pairs : Pairs
         Pairs that name samples by the index of X.
-        By the ids of the index.
 
     Returns
     -------

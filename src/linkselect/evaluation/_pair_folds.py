@@ -21,7 +21,7 @@ from linkselect.pairs._links import link_graph, must_components
 Groups = Mapping[Hashable, Hashable]
 
 # With fewer independent pairs of a kind, an interval of two standard errors would extend from
-# chance to 1, and tell nothing.
+# chance to 1, and be uninformative.
 LEAST_INDEPENDENT = 5
 
 # Pairs implied by labels are listed before they are held out, and their number grows with the

@@ -85,7 +85,7 @@ def pair_worth(
     sample_ids : iterable of hashable, optional
         The ID of each sample. Default: the index of a pandas X, else row numbers.
     n_moved : int, default=5
-        The maximal number of features in `moved`.
+        The maximum number of features in `moved`.
     n_jobs : int, optional
         The number of threads. Default: the number that BLAS may use.
 

@@ -25,7 +25,7 @@ class Measure:
     curves : dict of str to Curve
         The measure of each method and of features in random order.
     all_features : tuple of float
-        The measure in all features, for each split or fold.
+        The measure with all features, for each split or fold.
     differences : tuple of Difference
         The tests between every two methods, and between each method and features in random order.
     """
@@ -54,7 +54,7 @@ class Measure:
 
     @property
     def with_all(self) -> float:
-        """The mean in all features."""
+        """The mean with all features."""
         return float(np.mean(self.all_features))
 
     def difference(self, one: str, other: str) -> Difference:
@@ -97,7 +97,7 @@ class HeldOutPairs(Measure):
         The AUC of each method over the number of features, with one row for each fold. The curve
         named "random choice" is that of features in random order.
     all_features : tuple of float
-        The AUC in all features, for each fold.
+        The AUC with all features, for each fold.
     differences : tuple of Difference
         The tests between every two methods, and between each method and features in random order,
         by decreasing difference.
@@ -190,7 +190,7 @@ class Comparison:
         The test accuracy of each method over the number of features, with one row for each split.
         The curve named "random choice" is that of features in random order.
     all_features : tuple of float or None
-        The test accuracy in all features, for each split.
+        The test accuracy with all features, for each split.
     differences : tuple of Difference or None
         Tests of the differences in accuracy between every two methods, and between each method and
         features in random order, by decreasing difference.

@@ -96,8 +96,8 @@ def corrected_t_test(
     """Test whether the mean of paired differences over random splits is zero (two-sided).
 
     Splits share samples, so their differences are not independent, and the standard t-test rejects
-    too often. The corrected resampled t-test increases the variance by a term with
-    `n_test / n_train` (Nadeau & Bengio 2003).
+    too often. The corrected resampled t-test replaces the factor `1 / n_splits` of the variance by
+    `1 / n_splits + n_test / n_train` (Nadeau & Bengio 2003).
 
     Accuracy is a multiple of `1 / n_test`. If all differences are equal, the variance is therefore
     not zero but too small to be seen. Its lower bound is the variance of rounding to a multiple of

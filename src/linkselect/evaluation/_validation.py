@@ -90,7 +90,7 @@ class Validation:
 
     @property
     def better_than_chance(self) -> bool | None:
-        """Whether `p_value` is at most 0.025, so that the selection agrees with the supervision.
+        """Whether the selected features agree with the supervision: `p_value` is at most 0.025.
 
         None if there is no p-value.
         """
@@ -98,7 +98,10 @@ class Validation:
 
     @property
     def better_than_random(self) -> bool | None:
-        """Whether `p_random` is at most 0.025; None if there is no p-value."""
+        """Whether the selected features are better than random ones: `p_random` is at most 0.025.
+
+        None if there is no p-value.
+        """
         return None if self.p_random is None else self.p_random <= LEVEL
 
     @property

@@ -1,4 +1,4 @@
-"""Graphs over samples, built from neighbours, kernels, labels or pairs."""
+"""Graphs whose nodes are samples, built from neighbours, kernels, labels or pairs."""
 
 from linkselect.graphs._distance_graphs import (
     auto_sigma,

@@ -1,4 +1,4 @@
-"""Graphs from distances: neighbours, and Gaussian weights of their edges or of all pairs."""
+"""Graphs from distances: neighbour graphs and Gaussian weights of edges or of all pairs."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -14,28 +14,29 @@ from linkselect._samples.neighbors import Found, Products, Search, closest, edge
 from linkselect.graphs._graph_types import Edges, Kernel
 from linkselect.pairs._links import links_within
 
-# The median distance is taken over all pairs of at most this many rows.
+# The median distance is computed over all pairs of at most this many rows.
 SIGMA_ROWS = 2000
-# A graph with no larger weight is refused: its sums come near that limit.
+# A graph whose weights are all smaller is refused: its sums would come close to underflow.
 FAINT = 1e-100
 
 
 def nearest_edges(X: Any, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Join two samples if either is among the nearest of the other.
+    """Build the neighbour graph: an edge joins two samples if either is a neighbour of the other.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind.
+        The samples: dense, sparse, on a GPU or on disk.
     n_neighbors : int
-        How many nearest samples, itself left out; ties go to the lower row number.
+        Number of nearest neighbours of each sample, itself excluded. Ties are resolved in favour
+        of the lower row number.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     Edges
-        Each edge once; its weight is the squared distance.
+        Each edge once, weighted by the squared distance.
     """
     X = as_samples(X)
     check_n_neighbors(n_neighbors, X.shape[0])
@@ -43,18 +44,18 @@ def nearest_edges(X: Any, n_neighbors: int, n_jobs: int | None = None) -> Edges:
 
 
 def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
-    """Refuse no neighbours, and more of them than there are other samples."""
+    """Raise an error unless `n_neighbors` is between 1 and `n_samples - 1`."""
     if not 1 <= n_neighbors < n_samples:
         raise GuidedValueError(
-            f"n_neighbors={n_neighbors}, but X has {n_samples} samples, so a sample has only "
-            f"{n_samples - 1} others.",
+            f"n_neighbors={n_neighbors}, but X has {many(n_samples, 'sample')}, so each sample has "
+            f"{many(n_samples - 1, 'possible neighbour')}.",
             f"Choose n_neighbors from 1 to {n_samples - 1}.",
             "n_neighbors",
         )
 
 
 def join_edges(n_samples: int, left: IntArray, right: IntArray, distances: FloatArray) -> Edges:
-    """List each edge once, whichever end found it."""
+    """Merge directed neighbour lists into undirected edges, each listed once."""
     numbers, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
     return Edges(n_samples, *np.divmod(numbers, n_samples), distances[first])
 
@@ -68,74 +69,79 @@ def nearest(
     rows: Products | None = None,
     n_jobs: int | None = None,
 ) -> Found:
-    """Find the nearest rows of `pool` for each row in `queries`, itself left out.
+    """Find the nearest neighbours of some samples among some others.
 
-    Where the pool has fewer rows than `n_neighbors`, all of them are found.
+    The neighbours of each row in `queries` are searched in `pool`; a row is not its own neighbour.
+    If the pool has at most `n_neighbors` other rows, all of them are returned.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind.
+        The samples: dense, sparse, on a GPU or on disk.
     n_neighbors : int
-        How many to find for each query.
+        Number of neighbours to find for each query.
     queries, pool : ndarray of int, optional
         Row numbers. Default: all rows.
     rows : Products, optional
-        `products` of the samples, where several searches share it.
+        The result of `Samples.products`, if several searches share it.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     left, right : ndarray of int
-        A query and one of its neighbours, queries in order and neighbours from near to far;
-        equally near ones by row number.
+        Each entry pairs a query (left) with one of its neighbours (right). Queries keep their
+        order; neighbours are sorted by distance, then by row number.
     distances : ndarray of float
-        Their squared distances, by direct differences in float64.
+        Squared distances of these pairs, computed from differences in float64.
     """
     return as_samples(X).nearest(n_neighbors, n_jobs, Search(queries, pool, rows))
 
 
 def ball_edges(X: Any, radius: float, n_jobs: int | None = None) -> Edges:
-    """Join samples at most `radius` apart; the weight of an edge is the squared distance.
+    """Build the graph whose edges join samples at most `radius` apart.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples in memory or on a device.
+        The samples, in memory or on a GPU.
     radius : float
-        The largest distance.
+        Largest distance between two neighbours.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     Edges
-        Each edge once.
+        Each edge once, weighted by the squared distance.
     """
     X = as_samples(X)
     return Edges(X.shape[0], *X.pairs_within(radius, n_jobs))
 
 
 def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Join two samples if either is among the nearest of the other, of those proposed for it.
+    """Build the neighbour graph from proposed candidates, such as those of an approximate search.
+
+    An edge joins two samples if either is among the nearest candidates of the other.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind.
+        The samples: dense, sparse, on a GPU or on disk.
     proposals : sparse matrix of shape (n_samples, n_samples)
-        Its stored entries, also those of value 0, are the candidates of each row. Their values do
-        not matter.
+        The stored entries of a row, including zeros, are the candidates of this sample. Their
+        values are ignored.
     n_neighbors : int
-        How many nearest samples, itself left out; ties go to the lower row number.
+        Number of nearest candidates of each sample, itself excluded. Ties are resolved in favour
+        of the lower row number.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     Edges
-        Each edge once; its weight is the squared distance, by direct differences in float64.
+        Each edge once, weighted by the squared distance, which is computed from differences in
+        float64.
     """
     X = as_samples(X)
     n_samples = X.shape[0]
@@ -151,7 +157,7 @@ def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None 
         warn_user(
             f"neighbors_transformer proposed fewer than n_neighbors={n_neighbors} other samples "
             f"for {n_short:,} of {many(n_samples, 'sample')}; these have fewer neighbours.",
-            hint="Let the transformer propose more, such as twice n_neighbors.",
+            hint="Let the transformer propose more candidates, such as twice n_neighbors.",
         )
     return join_edges(n_samples, *closest(X, left, right, n_neighbors, n_jobs))
 
@@ -171,16 +177,16 @@ def _check_proposals(proposals: Any, n_samples: int) -> None:
 
 
 def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = None) -> float:
-    """Return the width as a number, found in the data for "auto".
+    """Return the width of the Gaussian: `sigma` itself, or `auto_sigma(X)` for "auto".
 
     Parameters
     ----------
     sigma : float or "auto"
-        The width.
+        The width of the Gaussian.
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind.
+        The samples: dense, sparse, on a GPU or on disk.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
@@ -193,8 +199,8 @@ def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = N
 def auto_sigma(X: Any, n_jobs: int | None = None) -> float:
     """Choose sigma so that `2 sigma^2` is the median squared distance between samples.
 
-    Above 2,000 samples the median runs over 2,000 of them, drawn with a fixed seed. Where
-    more than half of the distances are 0, it is the median of the others.
+    With more than 2,000 samples, the median is computed over 2,000 of them, drawn with a fixed
+    seed. If more than half of the distances are 0, it is the median of the positive ones.
     """
     X = as_samples(X)
     chosen = np.arange(X.shape[0])
@@ -212,7 +218,7 @@ def auto_sigma(X: Any, n_jobs: int | None = None) -> float:
 
 
 def gaussian_edges(near: Edges, sigma: float) -> Edges:
-    """Turn edges weighted by squared distance into edges weighted by a Gaussian."""
+    """Replace squared distances as edge weights by `exp(-distance^2 / (2 sigma^2))`."""
     weighted = near.reweigh(gaussian(near.weights, sigma))
     if weighted.weights.max(initial=0.0) < FAINT:
         raise underflow_error(near.weights.min(initial=np.inf), sigma)
@@ -220,10 +226,10 @@ def gaussian_edges(near: Edges, sigma: float) -> Edges:
 
 
 def underflow_error(smallest: float, sigma: float) -> GuidedValueError:
-    """Say that a graph has lost all its weights."""
+    """Return the error for a graph whose weights have all underflowed."""
     return GuidedValueError(
-        f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, since even the nearest "
-        f"samples are {np.sqrt(smallest):g} apart.",
+        f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, because even the "
+        f"nearest samples are {np.sqrt(smallest):g} apart.",
         'Increase sigma, pass sigma="auto", or scale the features (MinMaxScaler).',
         "sigma",
     )
@@ -237,26 +243,26 @@ def kernel_graph(
     without: csr_array | None = None,
     n_jobs: int | None = None,
 ) -> Kernel:
-    """Weigh all pairs of samples, or all pairs inside groups, by a Gaussian.
+    """Build a graph with Gaussian weights on all pairs of samples, or on all pairs within groups.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples in memory or on a device.
+        The samples, in memory or on a GPU.
     sigma : float
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,), optional
-        The group of each sample, -1 for none. Default: the complete graph, whose diagonal of
-        ones counts in the degrees, as the papers have it.
+        The group of each sample, -1 for none. Default: the complete graph. Its degrees include
+        the ones on the diagonal, as in the papers.
     without : csr_array, optional
-        Pairs to leave out, as the nonzero entries of a symmetric matrix.
+        Pairs to exclude, as the nonzero entries of a symmetric matrix.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     Kernel
-        The weights, computed where they are needed.
+        A graph whose weights are computed when needed.
     """
     X, complete = as_samples(X), codes is None
     groups = np.zeros(X.shape[0], dtype=np.intp) if codes is None else codes
@@ -271,7 +277,7 @@ def kernel_graph(
 def listed_kernel(
     X: Samples, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
 ) -> Edges:
-    """Weigh all pairs inside groups of few samples by a Gaussian, and list them."""
+    """Build the graph of `kernel_graph` for small groups, with all edges listed."""
     left, right = links_within(codes).T
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]

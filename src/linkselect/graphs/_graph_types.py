@@ -1,7 +1,7 @@
-"""The kinds of graph: listed edges, whole groups, and a kernel that is too dense to list.
+"""Graph types: listed edges, groups, and a Gaussian kernel with too many edges to list.
 
-Graphs are values: frozen, symmetric, without self loops in their edges. A weight matrix that
-is best described in parts is a tuple of graphs whose weights add up.
+Graphs are immutable and symmetric, and their edges contain no self-loops. A tuple of graphs
+represents the sum of their weight matrices.
 """
 
 from __future__ import annotations
@@ -20,18 +20,19 @@ from linkselect._samples.neighbors import Products
 
 @dataclass(frozen=True)
 class Edges:
-    """List the edges of a sparse graph, each once.
+    """Represent a sparse graph by its edges, each listed once.
 
     Attributes
     ----------
     n_samples : int
-        The number of nodes.
+        Number of nodes.
     left, right : ndarray of int
         The two ends of each edge.
     weights : ndarray of float
         The weight of each edge.
     counts : ndarray of float, optional
-        How many edges of a larger graph each edge stands for, if they were sampled. Default: 1.
+        For edges sampled from a larger graph: the number of its edges that each one represents.
+        Default: 1.
     """
 
     n_samples: int
@@ -42,18 +43,18 @@ class Edges:
 
     @property
     def totals(self) -> FloatArray:
-        """The weight of all edges that each edge stands for."""
+        """The weight of each edge times the number of edges that it represents."""
         return self.weights if self.counts is None else self.weights * self.counts
 
     @property
     def degrees(self) -> FloatArray:
-        """The sum of weights at each node."""
+        """The degree of each node: the sum of the weights of its edges."""
         ends = np.concatenate([self.left, self.right])
         totals = self.totals
         return sum_by(ends, np.concatenate([totals, totals]), self.n_samples)
 
     def keep(self, chosen: Any) -> Edges:
-        """Return the chosen edges only."""
+        """Return the graph with the chosen edges only."""
         counts = None if self.counts is None else self.counts[chosen]
         left, right = self.left[chosen], self.right[chosen]
         return Edges(self.n_samples, left, right, self.weights[chosen], counts)
@@ -74,21 +75,22 @@ class Edges:
 
 @dataclass(frozen=True)
 class Groups:
-    """Join all samples of a group, or all samples of different groups, without listing edges.
+    """Join all samples within groups, or all samples of different groups, without listing edges.
 
-    A class graph as edges grows with the square of the class; as groups it costs nothing.
+    The number of edges grows with the square of the group sizes; this representation needs memory
+    for one group number per sample.
 
     Attributes
     ----------
     codes : ndarray of shape (n_samples,)
-        The group of each sample, -1 for samples outside every group.
+        The group of each sample, -1 for samples in no group.
     across : bool
-        False: edges inside groups. True: edges between different groups.
+        False: edges within groups. True: edges between different groups.
     weight : float
         The weight of every edge.
     strength : ndarray of shape (n_samples,), optional
-        If given, the edge between i and j weighs `weight * (strength[i] + strength[j])`.
-        Only for edges across groups.
+        If given, the edge between i and j has the weight
+        `weight * (strength[i] + strength[j])`. Only for edges between groups.
     """
 
     codes: IntArray
@@ -98,7 +100,7 @@ class Groups:
 
     @property
     def degrees(self) -> FloatArray:
-        """The sum of weights at each node."""
+        """The degree of each node: the sum of the weights of its edges."""
         grouped = self.codes >= 0
         sizes = np.bincount(self.codes[grouped])
         own = sizes[self.codes[grouped]]
@@ -107,7 +109,7 @@ class Groups:
         if self.strength is None:
             result[grouped] = self.weight * partners
             return result
-        # The sum over the partners j of `strength[i] + strength[j]`.
+        # The sum of `strength[i] + strength[j]` over all j in other groups.
         strength = self.strength[grouped]
         of_group = np.bincount(self.codes[grouped], strength)[self.codes[grouped]]
         result[grouped] = self.weight * (partners * strength + strength.sum() - of_group)
@@ -116,22 +118,22 @@ class Groups:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Weigh every pair inside a group by a Gaussian, computed in tiles when it is needed.
+    """Join every pair of samples within a group by a Gaussian weight, computed when needed.
 
     Attributes
     ----------
     points : Samples
-        The samples whose distances make the weights.
+        The samples whose distances determine the weights.
     rows : Products
-        The samples prepared for fast distances.
+        The samples prepared for fast computation of distances.
     sigma : float
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,)
-        The group of each sample, -1 for none; one group for the complete graph.
+        The group of each sample, -1 for none; the complete graph has a single group.
     without : csr_array or None
-        Pairs that are left out, as the nonzero entries of a symmetric matrix.
+        Excluded pairs, as the nonzero entries of a symmetric matrix.
     degrees : ndarray of shape (n_samples,)
-        The sum of weights at each node; on the complete graph with the 1 of the diagonal.
+        The sum of weights at each node; the complete graph includes the 1 on the diagonal.
     """
 
     points: Samples
@@ -146,7 +148,10 @@ Graph = Edges | Groups | Kernel | tuple[Any, ...]
 
 
 def degrees(graph: Graph) -> FloatArray:
-    """Add up the degrees of all parts of a graph."""
+    """Return the degree of each node: the sum of the weights of its edges.
+
+    The degrees of the graphs in a tuple are added.
+    """
     if isinstance(graph, tuple):
         return sum((degrees(part) for part in graph[1:]), start=degrees(graph[0]))
     return graph.degrees

@@ -1,4 +1,4 @@
-"""Prepare the three l1 problems of `reconstruction` for the solvers: units, twins, feasibility."""
+"""Prepare the l1 reconstruction problems for the solvers: scaling, duplicates, feasibility."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -17,27 +17,27 @@ from linkselect._solvers.splitting import Splitting
 Form = Literal["equality", "compensated", "tolerance"]
 Solver = Literal["auto", "exact", "first_order"]
 
-# A solution is accepted if it is certain to be this close to the optimum, relative to it.
+# An exact solution is accepted if its certified relative gap is at most this large.
 CERTAIN_GAP = 1e-6
-# And this close by the first-order method, whose rankings do not need more (docs/sparsity.md).
+# For the first-order method a larger gap suffices: rankings hardly change (docs/sparsity.md).
 NEAR_GAP = 1e-2
-# The first-order method pays above this many samples and features. Below, exact solutions take
-# seconds, and features that are reconstructed exactly score 0 only with them.
+# The first-order method is used above this number of samples and of features. Below it, exact
+# solutions take seconds, and only they give exactly reconstructed features the score 0.
 MANY = 150
-# Samples that it leaves open after this many steps converge too slowly for it.
+# Samples that have not converged after this many steps are solved by the simplex method.
 NEAR_STEPS = 3000
-# A sample counts as reconstructed exactly if its errors are this small, in units of the deviations.
+# A sample counts as reconstructed exactly if its errors are this small, in standard deviations.
 EXACT = 1e-7
-# Weights below this share of the largest are rounding.
+# Weights below this fraction of the largest weight are rounding errors.
 SMALLEST_WEIGHT = 1e-13
-# Costs of an error that are tried in turn until none is left.
+# Costs of a reconstruction error, tried in turn until no error remains.
 EQUALITY_COSTS = (1e2, 1e4, 1e6, 1e8)
 
 
 class Tile(NamedTuple):
-    """The solutions of some samples: weights, relative gaps to the optimum, steps taken."""
+    """Solutions for some samples: weights, relative gaps to the optimum, numbers of steps."""
 
-    weights: Any  # dense as it is solved, sparse as it is kept
+    weights: Any  # dense when solved, then stored as a sparse matrix
     gaps: FloatArray
     steps: IntArray
 
@@ -49,8 +49,8 @@ Solve = Callable[[IntArray], Tile]
 
 
 def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first of each set of equal rows, in order, and the set that each row is in."""
-    # Rows are compared as bytes, which is much faster than by value; adding 0 turns -0 into 0.
+    """Return the first row of each set of equal rows, in order, and the set of each row."""
+    # Comparing rows as bytes is much faster than comparing values; adding 0 turns -0 into 0.
     row = np.dtype((np.void, X.itemsize * X.shape[1]))
     keys = np.ascontiguousarray(X + 0.0).view(row).ravel()
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
@@ -59,7 +59,7 @@ def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def twin_weights(group: IntArray, first: IntArray) -> csr_array:
-    """Give each sample that equals others weight 1 on the first of these."""
+    """Reconstruct each duplicate sample by weight 1 on the first other sample that equals it."""
     n_samples = len(group)
     order = np.argsort(group, kind="stable")
     size = np.bincount(group)
@@ -74,7 +74,7 @@ def twin_weights(group: IntArray, first: IntArray) -> csr_array:
 
 
 def solver_for(solver: Solver, form: Form, n_samples: int, n_features: int) -> Solver:
-    """Return "exact" instead of "auto" for small data and for forms that have no other way."""
+    """Replace "auto" by "exact" for small data and for forms without a first-order method."""
     few = min(n_samples, n_features) <= MANY
     return "exact" if solver == "auto" and (form != "compensated" or few) else solver
 
@@ -88,22 +88,23 @@ def l1_solver(
     max_iter: int,
     solver: Solver,
 ) -> Solve:
-    """Prepare what all samples share; return the function that solves a tile of them.
+    """Return a function that solves a tile of samples, with all shared computations done once.
 
     Parameters
     ----------
     X : ndarray of shape (n_distinct, n_features)
-        Without equal rows.
+        The distinct samples.
     numbers : ndarray of int of shape (n_distinct,)
-        The rows of the user's data that the rows of X stand for.
+        The row number of each distinct sample in the user's data.
     targets : ndarray of int
-        The rows of X that will be reconstructed.
+        The rows of X to reconstruct.
     form, tolerance
-        See `reconstruction.reconstruction_weights`.
+        See `reconstruction_weights`.
     max_iter : int
-        The largest number of simplex steps for one sample, or of steps of `nnls`.
+        Largest number of simplex steps per sample, or of steps of `nnls`.
     solver : {"exact", "first_order", "auto"}
-        For `form="compensated"`: "auto" solves exactly what the first-order method leaves open.
+        For `form="compensated"`: "auto" solves samples exactly if the first-order method does not
+        converge for them.
     """
     if form == "tolerance":
         return _tolerance_solver(X, numbers, targets, tolerance, max_iter)
@@ -113,10 +114,10 @@ def l1_solver(
 
 
 def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
-    """Solve for the least norm of weights and errors together."""
+    """Prepare the minimisation of the l1 norm of weights and errors together."""
     X = _varying(X)
     centred = _centred(X)
-    # An error costs 1 for each unit of the data, so `scale` for each unit of the scaled data.
+    # An error costs 1 per unit of the original data, hence `scale` per unit of the scaled data.
     scale = np.abs(centred).mean(axis=0)
     program = Program.from_points(centred / scale, scale)
 
@@ -125,7 +126,7 @@ def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
 
     if solver == "exact":
         return exactly
-    # Its steps are the same for all features, so these keep their proportions.
+    # The first-order method uses one step size for all features, so they share one scale.
     even = Program.from_points(centred / scale.mean(), np.full(len(scale), scale.mean()))
     splitting = Splitting(even)
 
@@ -142,25 +143,25 @@ def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
 
 
 def _certified(program: Program, targets: IntArray, max_iter: int) -> Tile:
-    """Solve linear programs, and bound how far the cleaned weights are from the optimum."""
+    """Solve linear programs, remove rounding errors from the weights and bound their gaps."""
     weights, prices, steps = solve_least_absolute(program, targets, max_iter)
     weights = _cleaned(weights)
     return Tile(weights, absolute_gaps(program, targets, weights, prices), steps)
 
 
 def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_iter: int) -> Solve:
-    """Solve for the least norm of weights that reconstruct a sample exactly.
+    """Prepare the search for weights of least l1 norm that reconstruct a sample exactly.
 
-    An error that costs enough is not made at the optimum. Which cost is enough is not known in
-    advance, so it is raised as long as some error is left.
+    This is an exact penalty method: if errors cost enough, the optimum has none. The required cost
+    is not known in advance, so it is increased until no error remains.
     """
     axes, _ = _principal_axes(_scaled(X))
     outside = targets[smallest_errors(X)[targets] > 0.0]
     if len(outside):
         raise GuidedValueError(
-            f"{len(outside)} of {len(X)} distinct samples, the first of them sample "
-            f"{numbers[outside[0]]}, cannot be reconstructed exactly: they lie outside the affine "
-            "hull of the others, as is usual for more features than samples.",
+            f"An exact reconstruction does not exist for {len(outside)} of {len(X)} distinct "
+            f"samples (first: sample {numbers[outside[0]]}): each lies outside the affine hull of "
+            "the others, as is usual if features outnumber samples.",
             "Pass form='compensated'.",
         )
     axes *= np.sqrt(len(X))
@@ -185,15 +186,15 @@ def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_it
 def _tolerance_solver(
     X: FloatArray, numbers: IntArray, targets: IntArray, tolerance: float, max_iter: int
 ) -> Solve:
-    """Solve for the least norm of weights that reconstruct a sample within a tolerance."""
+    """Prepare the search for weights of least l1 norm with a bounded Euclidean error."""
     smallest = smallest_errors(X)
     outside = targets[smallest[targets] > tolerance]
     if len(outside):
         raise GuidedValueError(
             f"tolerance={tolerance:g} is too small for {len(outside)} of {len(X)} distinct "
-            f"samples: the smallest possible error of sample {numbers[outside[0]]} is "
-            f"{smallest[outside[0]]:.4g}, and {smallest[targets].max():.4g} is that of all.",
-            "Pass a larger tolerance, or form='compensated', which is always possible.",
+            f"samples: the smallest possible error is {smallest[outside[0]]:.4g} for sample "
+            f"{numbers[outside[0]]} and at most {smallest[targets].max():.4g} for any sample.",
+            "Pass a larger tolerance, or form='compensated', which always has a solution.",
             "tolerance",
         )
     axes, lengths = _principal_axes(X)
@@ -210,7 +211,7 @@ def _tolerance_solver(
             weights, bound, tile.steps[place] = least_norm_weights(difference, largest, max_iter)
             tile.weights[place, others] = weights = _cleaned(weights)
             norm = np.abs(weights).sum()
-            # An error that was solved for equals the tolerance, up to rounding.
+            # At the optimum the error equals the tolerance up to rounding.
             if np.linalg.norm(weights @ difference) <= largest * (1.0 + 1e-7) + 1e-14 * norm:
                 tile.gaps[place] = norm / bound - 1.0
         return tile
@@ -219,7 +220,7 @@ def _tolerance_solver(
 
 
 def _unsolved(n_targets: int, n_points: int) -> Tile:
-    """Return room for solutions, of which nothing is certain yet."""
+    """Return a tile to be filled: zero weights and infinite gaps."""
     return Tile(
         np.zeros((n_targets, n_points)),
         np.full(n_targets, np.inf),
@@ -228,19 +229,19 @@ def _unsolved(n_targets: int, n_points: int) -> Tile:
 
 
 def _cleaned(weights: FloatArray) -> FloatArray:
-    """Set weights that are rounding to 0 and make the sums 1."""
+    """Set weights that are rounding errors to 0, then normalise their sum to 1."""
     largest = np.abs(weights).max(axis=-1, keepdims=True)
     weights = np.where(np.abs(weights) > SMALLEST_WEIGHT * largest, weights, 0.0)
     return weights / weights.sum(axis=-1, keepdims=True)
 
 
-# -- feasibility and units -------------------------------------------------------------------
+# -- feasibility and scaling -----------------------------------------------------------------
 
 
 def smallest_errors(X: FloatArray) -> FloatArray:
     """Return the Euclidean distance of each sample from the affine hull of the others.
 
-    A sample is outside of it if its leverage is 1: then no weights of the others reconstruct it.
+    A sample lies outside this hull if its leverage is 1. Then no weights reconstruct it exactly.
     """
     scaled_axes, _ = _principal_axes(_scaled(X))
     outside = (scaled_axes**2).sum(axis=1) + 1.0 / len(X) >= 1.0 - 1e-9
@@ -251,9 +252,9 @@ def smallest_errors(X: FloatArray) -> FloatArray:
 
 
 def _principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return coordinates of unit length along each axis in which samples differ, and lengths.
+    """Return the left singular vectors and singular values of the centred samples.
 
-    Differences that are rounding do not count; far from zero they are larger.
+    Singular values that are rounding errors are dropped; these errors grow with the offset of X.
     """
     axes, lengths, _ = np.linalg.svd(_centred(X), full_matrices=False)
     rounding = np.finfo(float).eps * max(lengths[0], np.abs(X).max())
@@ -262,16 +263,16 @@ def _principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _scaled(X: FloatArray) -> FloatArray:
-    """Divide features by their mean deviation, without centring them."""
+    """Divide each feature by its mean absolute deviation, without centring it."""
     X = _varying(X)
     return X / np.abs(_centred(X)).mean(axis=0)
 
 
 def _varying(X: FloatArray) -> FloatArray:
-    """Leave constant features out."""
+    """Drop constant features."""
     return X[:, X.max(axis=0) > X.min(axis=0)]
 
 
 def _centred(X: FloatArray) -> FloatArray:
-    """Subtract the first sample and then the mean, so that a large offset does no harm."""
+    """Subtract the first sample and then the mean, so a large offset costs no precision."""
     return centre(X.copy(order="K"))

@@ -1,4 +1,4 @@
-"""Graphs from pairs and classes, alone or laid over a neighbour graph."""
+"""Graphs from pairs or classes, alone or combined with a neighbour graph."""
 
 from typing import Any
 
@@ -20,17 +20,17 @@ from linkselect.pairs._links import links_within
 
 
 def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:
-    """Join the samples of every must-link, by the weight of the link times `weight`."""
+    """Build the graph of must-links; an edge has the weight of its link times `weight`."""
     if known.must is None:
         return Groups(known.classes, weight=weight)
     return _listed(known, known.must).reweigh(weight * known.all_weights[0])
 
 
 def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
-    """Join the samples of every cannot-link, by the weight of the link.
+    """Build the graph of cannot-links; an edge has the weight of its link.
 
-    With `strength`, a value per sample, the weight of the edge between i and j is multiplied by
-    `strength[i] + strength[j]`.
+    If `strength` is given, with one value per sample, the weight of the edge between i and j is
+    multiplied by `strength[i] + strength[j]`.
     """
     if known.cannot is None:
         return Groups(known.classes, across=True, strength=strength)
@@ -41,21 +41,24 @@ def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edge
 
 
 def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
-    """Build the LSDF graph (C3): gamma on must-links, 1 on neighbours if either is unlabelled.
+    """Build the graph of LSDF (C3) from must-links and unlabelled neighbours.
+
+    Must-links have the weight `gamma`; neighbours have the weight 1 if at least one of the two
+    samples is unlabelled.
 
     Parameters
     ----------
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     gamma : float
         The weight of must-links.
 
     Returns
     -------
     Graph
-        Must-links and neighbours, weighted.
+        The weighted graph of neighbours and must-links.
     """
     unlabelled = known.unlabelled
     free = near.keep(unlabelled[near.left] | unlabelled[near.right])
@@ -65,25 +68,25 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 def constrained_graph(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Weigh neighbours and must-links by a Gaussian (C5).
+    """Build the graph of C5: neighbours and must-links with Gaussian weights.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     Graph
-        Must-links and neighbours, weighted.
+        The weighted graph of neighbours and must-links.
     """
     return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
@@ -91,34 +94,34 @@ def constrained_graph(
 def reward_graph(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Build the C6 graph: weight where labels and distances disagree, plus ordinary neighbours.
+    """Build the graph of C6, which emphasises pairs whose labels and distances disagree.
 
-    Labels and distances disagree on near cannot-links and on far must-links. With `g` the
-    Gaussian: `g + g^2` on near cannot-links, `g^2` on must-links that are not near, 0 on near
-    must-links and `g` on all other neighbours.
+    With `g` the Gaussian of the distance, the weights are `g + g^2` for cannot-links between
+    neighbours, `g^2` for must-links between samples that are not neighbours, 0 for must-links
+    between neighbours, and `g` for all other neighbours.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     Graph
-        Neighbours and far must-links, weighted.
+        The weighted graph of neighbours and must-links.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
     weights = np.where(must, 0.0, np.where(cannot, weights + weights**2, weights))
-    # The square of a Gaussian is the Gaussian of a width smaller by the square root of 2.
+    # The square of a Gaussian is a Gaussian with its width divided by the square root of 2.
     narrow = sigma / np.sqrt(2.0)
     return near.reweigh(weights), *_far_must(X, near, known, narrow, n_jobs)
 
@@ -126,51 +129,57 @@ def reward_graph(
 def compensated_graph(
     near: Edges, known: Supervision, sigma: float, gamma: float, compensation: float
 ) -> Graph:
-    """Weigh must-links by 1 if near, else by `compensation`; damp near cannot-links (C7).
+    """Build the graph of C7, with full weight for must-links between neighbours.
+
+    Must-links have the weight 1 between neighbours and `compensation` elsewhere. Other neighbours
+    have Gaussian weights, multiplied by `1 - gamma` on cannot-links.
 
     Parameters
     ----------
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        How much near cannot-links are damped: they weigh `1 - gamma` times the Gaussian.
+        Cannot-links between neighbours have `1 - gamma` times the Gaussian weight.
     compensation : float
-        The weight of must-links that are not near.
+        The weight of must-links between samples that are not neighbours.
 
     Returns
     -------
     Graph
-        Must-links and neighbours, weighted.
+        The weighted graph of neighbours and must-links.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
-    # Equation 30 of Salmi, Hammouche & Macaire (2020). By their equation 25 near cannot-links would
-    # weigh more than other neighbours, although these samples should be told apart.
-    # All must-links get `compensation` from their own graph; near ones are topped up to 1.
+    # Equation 30 of Salmi, Hammouche & Macaire (2020). Their equation 25 would give cannot-links
+    # between neighbours more weight than other neighbours, although they should be dissimilar.
+    # The graph of must-links gives all of them the weight `compensation`; those between neighbours
+    # receive the rest here.
     weights = np.where(must, 1.0 - compensation, np.where(cannot, (1.0 - gamma) * weights, weights))
     return near.reweigh(weights), must_graph(known, compensation)
 
 
 def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
-    """Weigh neighbours by a Gaussian and must-links by 1, without cannot-links (Kamvar et al.).
+    """Build the affinity graph of Kamvar et al., with weight 1 on must-links.
+
+    Neighbours have Gaussian weights; cannot-links are removed.
 
     Parameters
     ----------
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
 
     Returns
     -------
     Edges
-        The affinity of neighbours and must-links.
+        The weighted edges between neighbours and along must-links.
     """
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
@@ -186,25 +195,27 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
 def class_neighbors(
     X: Any, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
 ) -> tuple[Edges, Edges]:
-    """Join each sample to the nearest of its own class, and to the nearest of all others.
+    """Build neighbour graphs within classes and between classes.
 
-    Either end may find the other. Where there are fewer than `n_neighbors`, all are joined.
+    Two samples of the same class are joined if either is among the nearest of the other in this
+    class. Two samples of different classes are joined if either is among the nearest of the other
+    outside its own class. If fewer than `n_neighbors` candidates exist, all are joined.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     classes : ndarray of int of shape (n_samples,)
         The class of each sample.
     n_neighbors : int
-        How many neighbours of each kind a sample is joined to.
+        Number of nearest samples within the class, and of nearest samples outside it.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     same, other : Edges
-        Neighbours of the same class, and of another one.
+        The edges within classes and the edges between classes.
     """
     X = as_samples(X)
     hits: list[Found] = []
@@ -224,7 +235,7 @@ def _listed(known: Supervision, links: IntArray) -> Edges:
 
 
 def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
-    """Tell which edges are must-links and which are cannot-links."""
+    """Return which edges are must-links and which are cannot-links."""
     if known.must is None or known.cannot is None:
         left, right = known.classes[near.left], known.classes[near.right]
         labelled = (left >= 0) & (right >= 0)
@@ -244,7 +255,7 @@ def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
 def _far_must(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
 ) -> tuple[Edges | Kernel, ...]:
-    """Weigh the must-links that are not neighbours by a Gaussian."""
+    """Build the graph of must-links outside the neighbour graph, with Gaussian weights."""
     if not known.has_must:
         return ()
     X = as_samples(X)

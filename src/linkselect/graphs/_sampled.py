@@ -1,17 +1,17 @@
-"""The neighbours of some samples, as an estimate of the graph of all.
+"""Estimates of sums over a neighbour graph from the neighbours of sampled queries.
 
-An end of an edge finds it if the other end is among its nearest. An edge is in the graph if one
-of its ends finds it, and is seen here if such an end is asked. Some samples are always asked. Of
-the N others n are drawn, every set of n with the same chance. So an edge is seen
+Sample i finds the edge to sample j if j is among the nearest neighbours of i. An edge belongs to
+the graph if at least one of its ends finds it. Here it is observed only if such an end is a query.
+Some samples are always queries; of the N others, n are drawn at random without replacement. The
+probability of observing an edge is
 
-- for sure, if an end that finds it is always asked,
-- with probability `n / N`, if one end finds it,
-- with probability `1 - (N - n) (N - n - 1) / (N (N - 1))`, if both ends find it: it is missed if
-  both are among the N - n that were not drawn.
+- 1, if an end that finds it is always a query,
+- `n / N`, if one end finds it,
+- `1 - (N - n) (N - n - 1) / (N (N - 1))`, if both ends find it: it is missed if neither is drawn.
 
-An edge that is seen stands for 1 / probability edges (Horvitz & Thompson, 1952). Over all draws any
-sum over edges, each with its count, is then on average the sum over the whole graph. Whether the
-other end finds an edge, too, takes the neighbours of that end: a second search.
+An observed edge represents 1 / probability edges (Horvitz & Thompson, 1952), which makes weighted
+sums over observed edges unbiased estimates of the sums over the whole graph. A second search finds
+out whether the other end of an edge also finds it.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from linkselect._samples.neighbors import edge_numbers
 from linkselect.graphs._distance_graphs import check_n_neighbors, nearest
 from linkselect.graphs._graph_types import Edges
 
-# Standard errors come from leaving out one of so many groups of the samples drawn. They have one
-# degree of freedom less, so that two of them cover 94 % of normal estimates; from ten groups, 92 %.
+# Number of jackknife groups for standard errors. With 19 degrees of freedom, an interval of two
+# standard errors covers 94 % of normal estimates; ten groups would give 92 %.
 N_GROUPS = 20
 NOT_ASKED, ALWAYS_ASKED = -2, -1
-# So many neighbours of samples that were not asked are listed at a time: only few of them count.
+# Number of neighbours listed at a time for samples that are not queries, to limit memory.
 LISTED_AT_ONCE = 1 << 22
 
 
 @dataclass(frozen=True)
 class Queries:
-    """Name the samples whose neighbours are searched.
+    """Row numbers of the queries, the samples whose neighbours are searched.
 
     Attributes
     ----------
     always : ndarray of int
-        Rows that are asked whatever is drawn.
+        Rows that are queries in every draw.
     drawn : ndarray of int
         Rows drawn from all others, in random order.
     """
@@ -54,26 +54,27 @@ class Queries:
 
 
 def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Generator) -> Queries:
-    """Draw samples to be asked; the marked ones come first if they are at most half of them.
+    """Draw queries; marked samples are always queries if they are at most half of them.
 
     Parameters
     ----------
     first : ndarray of bool of shape (n_samples,)
         The marked samples, such as those in a pair.
     max_queries : int
-        How many samples are asked.
+        Number of queries.
     generator : numpy.random.Generator
-        Draws the others.
+        Draws the remaining queries.
 
     Returns
     -------
     Queries
-        The samples that are asked.
+        The queries.
     """
     always = np.flatnonzero(first)
     if 2 * len(always) > max_queries:
         always = always[:0]
-    # Numbers among the others become rows without a list of all others, who may be a billion.
+    # Positions among the unmarked samples are converted to row numbers without listing these
+    # samples, of which there may be a billion.
     number = generator.choice(len(first) - len(always), max_queries - len(always), replace=False)
     others_before = always - np.arange(len(always))
     return Queries(always, number + np.searchsorted(others_before, number, side="right"))
@@ -81,20 +82,21 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
 
 @dataclass(frozen=True)
 class SampledEdges:
-    """List the edges that some samples found, each once.
+    """The observed edges, each listed once.
 
     Attributes
     ----------
     edges : Edges
-        Weighted by the squared distance.
+        The edges, weighted by the squared distance.
     finds : ndarray of bool of shape (n_edges, 2)
-        Whether the left end has the right one among its nearest, and the other way round.
+        Whether the left end finds the edge, and whether the right end finds it.
     groups : ndarray of int of shape (n_edges, 2)
-        The group of each end that was drawn, from 0; -1 if it was always asked, -2 if not at all.
+        The jackknife group of each end that was drawn, from 0; -1 for ends that are always
+        queries, -2 for ends that are not queries.
     sizes : ndarray of int
-        How many samples of each group were drawn.
+        Number of drawn samples in each group.
     n_others : int
-        Of how many samples they were drawn.
+        Number of samples from which the queries were drawn.
     """
 
     edges: Edges
@@ -105,26 +107,26 @@ class SampledEdges:
 
     @property
     def rows(self) -> IntArray:
-        """The samples with an edge, in order."""
+        """The samples with at least one edge, in ascending order."""
         return np.union1d(self.edges.left, self.edges.right)
 
     @property
     def largest_hub(self) -> float:
-        """The largest share of the samples drawn that find the same sample."""
+        """The largest fraction of the drawn samples that have the same sample as a neighbour."""
         by_drawn = self.finds & (self.groups >= 0)
         found = [self.edges.right[by_drawn[:, 0]], self.edges.left[by_drawn[:, 1]]]
         counts = np.unique(np.concatenate(found), return_counts=True)[1]
         return float(counts.max(initial=0) / self.sizes.sum())
 
     def among(self, rows: IntArray) -> SampledEdges:
-        """Number samples by their place among sorted rows, which have all ends of edges."""
+        """Renumber samples by their position in `rows`, sorted rows that include all ends."""
         left, right = (np.searchsorted(rows, end) for end in (self.edges.left, self.edges.right))
         return replace(self, edges=replace(self.edges, n_samples=len(rows), left=left, right=right))
 
     def counted(self, without: int | None = None) -> Edges:
-        """Say how many edges of the whole graph each edge stands for.
+        """Return the edges with the number of edges of the whole graph that each one represents.
 
-        With `without`, as if the samples of that group had not been drawn.
+        If `without` is given, the samples of that group count as not drawn.
         """
         counts = np.ones(len(self.sizes), dtype=bool)
         if without is not None:
@@ -138,7 +140,7 @@ class SampledEdges:
 
 
 def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
-    """Return how likely an edge is seen that one end finds, and one that both ends find."""
+    """Return the probability of observing an edge that one end finds, or that both ends find."""
     left_out = n_others - n_drawn
     both_missed = left_out * (left_out - 1) / (n_others * max(n_others - 1, 1))
     return n_drawn / n_others, 1.0 - both_missed
@@ -147,23 +149,24 @@ def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
 def sampled_edges(
     X: Any, n_neighbors: int, queries: Queries, n_jobs: int | None = None
 ) -> SampledEdges:
-    """Search the neighbours of some samples among all, and who of these finds them in turn.
+    """Find the neighbours of the queries, and whether these find the queries in turn.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples of any kind.
+        The samples: dense, sparse, on a GPU or on disk.
     n_neighbors : int
-        How many nearest samples, itself left out; ties go to the lower row number.
+        Number of nearest neighbours of each query, itself excluded. Ties are resolved in favour of
+        the lower row number.
     queries : Queries
         The samples whose neighbours are searched.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     SampledEdges
-        The edges from the samples that were asked.
+        The edges that at least one query finds.
     """
     n_samples = X.shape[0]
     check_n_neighbors(n_neighbors, n_samples)
@@ -184,18 +187,18 @@ def sampled_edges(
 
 
 def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) -> BoolArray:
-    """Tell which end of numbered edges finds the other, by the nearest of some samples."""
+    """Return which ends of the numbered edges find them, given neighbour lists of some samples."""
     finds = np.zeros((len(number), 2), dtype=bool)
     mine = edge_numbers(finder, other, n_samples)
     place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
-    # What only a sample that was not asked finds is not seen.
+    # Edges that no query finds are not in the list.
     seen = number[place] == mine
     finds[place[seen], (finder > other)[seen].astype(np.intp)] = True
     return finds
 
 
 def _groups(queries: Queries) -> IntArray:
-    """Deal the samples drawn into groups, at random since they come in random order."""
+    """Assign the drawn samples to jackknife groups; their order is random, hence the groups too."""
     return np.arange(len(queries.drawn)) % N_GROUPS
 
 
@@ -209,26 +212,26 @@ def _group_of(queries: Queries, rows: IntArray) -> IntArray:
 
 
 def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> FloatArray:
-    """Estimate how far scores from a draw are from those of the whole graph.
+    """Estimate the standard errors of scores from sampled queries by the jackknife.
 
-    The jackknife: scores are computed again without each group of the samples drawn, and what
-    they vary says how much the draw matters. Since n of the N samples were drawn without
-    replacement, the variance has the factor `1 - n / N`, and there is no error if n is N.
+    Scores are recomputed without each group of drawn samples; their variation estimates the
+    sampling error. Since n of N samples are drawn without replacement, the variance has the factor
+    `1 - n / N`, which is 0 if all samples are drawn.
 
-    Samples that were not drawn do not count. If a few samples carry most of a sum, a draw that
-    misses them is far off and states a small error.
+    The estimate depends on the drawn samples only. If a few samples dominate a sum and the draw
+    misses them, the error is large but the estimated standard error is small.
 
     Parameters
     ----------
     score : callable
-        Returns one number per feature from counted edges.
+        Computes one score per feature from `Edges` with counts.
     found : SampledEdges
-        What was found for the draw.
+        The observed edges.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        NaN if fewer than two samples were drawn, or without a score.
+        NaN if fewer than two samples were drawn or if the score is NaN.
     """
     n_groups = len(found.sizes)
     if n_groups < 2:

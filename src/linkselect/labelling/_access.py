@@ -42,8 +42,8 @@ def new_token() -> str:
 class Guard:
     """Accept only requests that carry the token and name this server as host and origin.
 
-    The token is the first part of every path. A cookie would not do: browsers send cookies to every
-    port of this machine, and block them on pages inside a notebook.
+    The token is the first part of every path. A cookie is unsuitable: browsers send it to every
+    port of this machine, and block it on pages inside a notebook.
 
     Parameters
     ----------
@@ -148,5 +148,5 @@ class Guard:
 
 
 def _same(text: str, other: str) -> bool:
-    """Compare two strings in a time that does not depend on where they differ."""
+    """Compare two strings in constant time."""
     return secrets.compare_digest(text.encode("utf-8", "replace"), other.encode("utf-8", "replace"))

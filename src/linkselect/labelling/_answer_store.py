@@ -21,7 +21,7 @@ from linkselect.asking import PairQueries
 from linkselect.labelling._watched_file import WatchedFile
 from linkselect.pairs._pair_files import check_csv_ids, csv_content
 
-# Increased when older versions could not read the file. Format 1 had no column `adaptive`.
+# Version of the file format. Format 1 had no column `adaptive`.
 FORMAT = 2
 TABLES = (
     "DROP TABLE IF EXISTS about",
@@ -34,13 +34,13 @@ TABLES = (
 ) STRICT""",
 )
 LINES = "SELECT given, a, b, name_a, name_b, answer, adaptive FROM answer ORDER BY place"
-# Whether it is an imported pair, two rows, their names, the answer, whether it is adaptive.
+# Imported (0 or 1), the two rows of X, their names, the answer, adaptive (0 or 1).
 Line = tuple[int, int, int, str, str, str, int]
 LISTED = ("given", "answers", "names", "adaptive")
 
 
 class NotStoredError(GuidedError, OSError):
-    """An answer could not be written; earlier answers are still stored."""
+    """An answer could not be saved; earlier answers remain stored."""
 
 
 def answer_file_of(out: Path) -> Path:
@@ -404,7 +404,7 @@ def _lines(state: dict[str, Any]) -> list[Line]:
 
 
 def _n_same(old: list[Line], new: list[Line]) -> int:
-    """Return the length of the common beginning of two lists."""
+    """Return the length of the common prefix of two lists."""
     return sum(takewhile(bool, (one == other for one, other in zip(old, new, strict=False))))
 
 

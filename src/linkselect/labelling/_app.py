@@ -190,7 +190,7 @@ class Site:
         return _back_to("answers", form, note=note, **start)
 
     def resolve(self, form: Form) -> Response:
-        """Change an earlier answer that contradicts another one, then record that one."""
+        """Change an earlier answer, then record the answer that it contradicted."""
         earlier = self._rows(form, "earlier_a", "earlier_b")
         said = _said(form, "earlier")
         first = self.labelling.change(earlier, said)
@@ -214,7 +214,7 @@ class Site:
     def _contradiction(
         self, found: Contradiction, is_change: bool, saved: Answer | None = None
     ) -> Response:
-        """Show the earlier answers that contradict one, and how to resolve this."""
+        """Show the earlier answers that contradict a new one, and how to resolve the conflict."""
         a, b = (self.labelling.samples.row_of[sample] for sample in found.pair)
         shown: dict[str, Any] = {"against": found, "question": self._two((a, b)), "saved": saved}
         return self.page("contradiction.html", is_change=is_change, **shown)

@@ -117,7 +117,7 @@ class Task(NamedTuple):
 
 
 class Background:
-    """Runs rankings one at a time, always with the latest answers.
+    """Runs tasks in a background process, one at a time and with the latest answers.
 
     Parameters
     ----------

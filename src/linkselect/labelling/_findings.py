@@ -46,7 +46,7 @@ class Column(NamedTuple):
     Marks that would overlap are moved apart.
     """
     ordered: list[int]
-    """Rows at equal steps from the smallest to the largest value, for the first features only."""
+    """Some rows from the smallest to the largest value, evenly spaced; empty for later features."""
 
 
 @dataclass(frozen=True)

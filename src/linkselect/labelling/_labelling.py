@@ -152,7 +152,7 @@ class Labelling:
     def question(self, window: str = "") -> tuple[int, int] | None:
         """Return the pair of rows to ask about; None if no question is left.
 
-        Named windows receive different questions as long as there are several.
+        Named windows receive different questions as long as several are left.
         """
         with self._lock:
             now = time.monotonic()

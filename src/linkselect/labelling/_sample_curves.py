@@ -113,7 +113,7 @@ def _from_npy(content: bytes, name: str) -> Any:
     except (*DAMAGED_NPY, MemoryError) as error:
         why = str(error).partition("\n")[0].rstrip(".")
         raise NoCurveError(f"{name} is not a readable array: {why}. {EXPECTED}") from error
-    if 8 * found.size > LARGEST[".npy"]:  # a type of few bytes
+    if 8 * found.size > LARGEST[".npy"]:  # as float64
         raise NoCurveError(f"{name} contains {found.size:,} values. Use fewer points.")
     return found
 

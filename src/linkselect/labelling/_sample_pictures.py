@@ -38,11 +38,11 @@ def files_of_samples(
     files = {row: found[str(name)] for row, name in enumerate(ids) if str(name) in found}
     if not files:
         some = next(iter(found), None)
-        there = f"file names are such as {some!r}" if some else f"the folder has no {what}s"
+        there = f"file names look like {some!r}" if some else f"the folder has no {what}s"
         raise GuidedValueError(
-            f"No sample has a {what} in {folder}: sample ids are such as {str(ids[0])!r}, but "
+            f"No sample has a {what} in {folder}: sample ids look like {str(ids[0])!r}, but "
             f"{there}.",
-            f"Name each file after the id of its sample, with extension {', '.join(endings)}.",
+            f"Name each file after its sample id, with an extension out of {', '.join(endings)}.",
         )
     return files
 

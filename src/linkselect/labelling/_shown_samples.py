@@ -210,8 +210,8 @@ class ShownSamples:
         a constant value in all samples, and with both values missing.
         """
         both = np.array([self.values(a), self.values(b)])
-        # The largest possible difference of two among n values. A larger one, even infinite, occurs
-        # if the feature varies only in samples that were not used for the standard deviation.
+        # No two of n values differ by more standard deviations than this. The ratio is larger, even
+        # infinite, if a feature varies mainly in samples that were not used for the deviation.
         most = math.sqrt(2 * self.n_looked_at)
         with np.errstate(divide="ignore", invalid="ignore"):
             apart = np.minimum(np.abs(both[0] - both[1]) / self._spread, most)

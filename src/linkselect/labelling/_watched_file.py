@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 Look = tuple[int, ...]
-UNKNOWN: Look = (-1,)  # equals the look of no file
+UNKNOWN: Look = (-1,)  # matches no file
 
 
 class WatchedFile:
-    """A file that is compared with its last known size, time and inode, then by content.
+    """A file whose changes are detected by inode, size and time, then by content.
 
     Parameters
     ----------
@@ -71,12 +71,12 @@ class WatchedFile:
         if condition == "gone":
             return (
                 f"{self.path} was moved or deleted while this page was open. Put it back and "
-                "answer again. Otherwise the next answer creates it again with all earlier answers."
+                "answer again. Otherwise the next answer creates a new file with all answers."
             )
         return (
             f"{self.path} was changed by another program while this page was open and will not be "
-            "overwritten. Restore it or move it to another folder, then answer again. Once moved, "
-            "it is created again with all earlier answers."
+            "overwritten. Restore it or move it to another folder, then answer again. Once it is "
+            "moved, a new file with all answers is created."
         )
 
     def _look(self) -> Look | None:

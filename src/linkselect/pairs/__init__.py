@@ -1,4 +1,4 @@
-"""Must-link and cannot-link pairs: what a person knows about which samples belong together."""
+"""Must-link and cannot-link pairs of samples."""
 
 from linkselect.pairs._conflicts import Conflict, PairConflictError
 from linkselect.pairs._labels import LoneClass

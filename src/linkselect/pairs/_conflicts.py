@@ -1,4 +1,4 @@
-"""Cannot-links that must-links contradict."""
+"""Cannot-links that contradict must-links."""
 
 from __future__ import annotations
 
@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 
 Pair = tuple[Hashable, Hashable]
 
-# Longer chains are cut in the middle, and then as many samples are shown at each end.
+# Longer chains are shortened in the middle; the other two numbers are the samples shown at the
+# start and at the end.
 LONGEST_SHOWN = 8
 FIRST_SHOWN, LAST_SHOWN = 4, 3
 
 CORRECT_THE_PAIRS = (
-    'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to leave '
-    "these cannot-links out."
+    'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to ignore '
+    "these cannot-links."
 )
 
 
@@ -35,20 +36,20 @@ class Conflict(NamedTuple):
                 f"... ({len(names) - FIRST_SHOWN - LAST_SHOWN} more) ..."
             ]
         path = " = ".join(names)
-        return f"cannot-link {self.cannot!r}, but must-links join its ends: {path}"
+        return f"cannot-link {self.cannot!r}, but must-links connect its samples: {path}"
 
 
 class PairConflictError(GuidedValueError):
-    """Raised when cannot-links contradict the must-links.
+    """Raised when cannot-links contradict must-links.
 
     Parameters
     ----------
     problem : str
-        Which cannot-links, and the chains that contradict them.
+        The cannot-links and the chains of must-links that contradict them.
     hint : str
         What to write instead.
     parameter : str
-        The parameter at fault.
+        The name of the invalid parameter.
     """
 
     def __init__(
@@ -58,7 +59,7 @@ class PairConflictError(GuidedValueError):
 
 
 def describe_conflicts(pairs: Pairs) -> str:
-    """Say how many cannot-links the must-links contradict, with the first three chains."""
+    """Describe how many cannot-links contradict the must-links, and the first three chains."""
     n_conflicts = pairs.n_conflicts
     shown = "; ".join(map(str, pairs.conflicts(limit=3)))
     more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""

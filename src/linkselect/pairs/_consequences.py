@@ -1,4 +1,4 @@
-"""What follows from pairs: links that labels imply, components, conflicts and the closure."""
+"""Consequences of pairs: links that labels imply, components, conflicts and the closure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
 
 def with_all_listed(pairs: Pairs, limit: int | None = None) -> Pairs:
-    """List the links that labels imply after the others, or at least `limit` links of each kind."""
+    """Return the pairs with all links that labels imply, listed after the others.
+
+    With `limit`, the list may end after that number of links of each kind.
+    """
     if not pairs._groupings:
         return pairs
     must = [_groupings.list_links(one, alike=True, limit=limit) for one, _ in pairs._groupings]
@@ -32,7 +35,7 @@ def some_listed(
     n_samples: int | None = None,
     groupings: tuple[_groupings.Grouping, ...] = (),
 ) -> Pairs:
-    """Keep the listed links that two masks say."""
+    """Keep the listed links selected by two masks."""
     marks = pairs._adaptive[0][must], pairs._adaptive[1][cannot]
     weights = pairs._weights[0][must], pairs._weights[1][cannot]
     links = pairs._must[must], pairs._cannot[cannot]
@@ -40,7 +43,7 @@ def some_listed(
 
 
 def with_fewer_labels(pairs: Pairs, most: int) -> Pairs:
-    """Keep at most so many labels of each grouping, at equal distances, and all listed links."""
+    """Keep all listed links and at most `most` evenly spaced labels of each grouping."""
 
     def fewer(one: _groupings.Grouping) -> _groupings.Grouping:
         labelled = np.flatnonzero(one.classes >= 0)
@@ -57,7 +60,7 @@ def count_links(pairs: Pairs) -> tuple[int, int]:
     """Count the must-links and the cannot-links."""
     everywhere = np.zeros(len(pairs._ids), dtype=np.intp)
     groupings = pairs._groupings
-    # Listed links that labels imply as well have a weight of their own, but count once.
+    # A link with its own weight is listed even if labels imply it, but must count only once.
     must = ~_groupings.are_implied(pairs._must, groupings, alike=True)
     cannot = ~_groupings.are_implied(pairs._cannot, groupings, alike=False)
     return (
@@ -67,7 +70,7 @@ def count_links(pairs: Pairs) -> tuple[int, int]:
 
 
 def named_by(pairs: Pairs) -> IntArray:
-    """Return the codes that some pair uses: labels bring samples that none names."""
+    """Return the codes of samples in at least one pair; labels may add samples without pairs."""
     found = _groupings.grouped(pairs._groupings, len(pairs._ids))
     found[pairs._must] = True
     found[pairs._cannot] = True
@@ -75,7 +78,7 @@ def named_by(pairs: Pairs) -> IntArray:
 
 
 def pair_that_names(pairs: Pairs, samples: Container[Hashable]) -> Pair:
-    """Return a pair with an end among some samples; there must be one."""
+    """Return a pair that contains any of the given samples; there must be one."""
     ids = pairs._ids
     named = np.array([sample in samples for sample in ids], dtype=bool)
     for links in (pairs._must, pairs._cannot):
@@ -90,12 +93,12 @@ def pair_that_names(pairs: Pairs, samples: Container[Hashable]) -> Pair:
 
 
 def components_of(pairs: Pairs) -> IntArray:
-    """Number the groups of ids that must-links join."""
+    """Return for each id the number of its group of samples connected by must-links."""
     return _links.must_components(pairs._must, len(pairs._ids), pairs._groupings)
 
 
 def count_conflicts(pairs: Pairs) -> int:
-    """Count the cannot-links whose ends are joined by must-links."""
+    """Count the cannot-links whose two samples are connected by must-links."""
     component, groupings = components_of(pairs), pairs._groupings
     listed = pairs._cannot[_links.inside(pairs._cannot, component)]
     n_implied = int(_groupings.are_implied(listed, groupings, alike=False).sum())
@@ -117,11 +120,12 @@ def find_conflicts(pairs: Pairs, limit: int | None) -> tuple[Conflict, ...]:
 
 
 def leave_conflicts_out(pairs: Pairs) -> Pairs:
-    """Leave out the cannot-links that the must-links contradict."""
+    """Remove the cannot-links that contradict must-links."""
     if not count_conflicts(pairs):
         return pairs
     if any((classes != parts).any() for classes, parts in pairs._groupings):
-        # Some were left out before, by other must-links: no parts can hold both.
+        # Cannot-links were removed before, because of other must-links: one grouping cannot
+        # represent both removals.
         pairs = with_all_listed(pairs)
     component = components_of(pairs)
     groupings = tuple(
@@ -133,7 +137,7 @@ def leave_conflicts_out(pairs: Pairs) -> Pairs:
 
 
 def close(pairs: Pairs) -> Pairs:
-    """Add every pair that follows from the others, if there is no conflict."""
+    """Add every pair that the others imply; there must be no conflict."""
     listed = with_all_listed(pairs)
     links, n_samples = (listed._must, listed._cannot), len(pairs._ids)
     closed = _links.closure_of(*links, n_samples)

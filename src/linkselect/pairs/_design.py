@@ -1,4 +1,4 @@
-"""Pairs from a design: columns that are equal, columns that differ, within or across others."""
+"""Pairs from a study design: equal or different values of columns, within or across another."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkselect.pairs._labels import is_missing, known_labels, label_array, warn
 if TYPE_CHECKING:
     from linkselect.pairs._pairs import Pairs
 
-# More pairs than this are drawn, not listed, unless they are classes.
+# More pairs than this are not listed unless they are stored as classes; they must be sampled.
 MOST_IMPLIED = 10_000_000
 
 
@@ -31,33 +31,36 @@ def from_columns(
     max_pairs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Pairs:
-    """Make the pairs that the design of a study implies, such as replicates of a patient.
+    """Create the pairs that a study design implies, such as replicates of a patient.
 
-    Rows with equal values of `same` that differ in `across` are must-links; rows with different
-    values of `different` that are equal in `across` are cannot-links. Without `across`, only `same`
-    and `different` count. A row without a value is in no pair that asks for it: None, NaN, NaT,
-    pandas.NA, and with a warning the text `""` and `"nan"`. -1 is a value like any other.
+    Rows with equal values of `same` but different values of `across` form must-links. Rows with
+    different values of `different` but equal values of `across` form cannot-links. Without
+    `across`, only `same` and `different` count. A row with a missing value forms no pairs that
+    depend on it. None, NaN, NaT and pandas.NA are missing, and so is the text `""` or `"nan"`, with
+    a warning. -1 is a value like any other.
 
     Parameters
     ----------
     frame : pandas or polars frame, or dict of columns
-        One row for each sample. The index of a pandas frame holds the ids, else they are the
-        numbers of the rows.
+        One row for each sample. The sample ids are the index of a pandas frame, otherwise row
+        numbers.
     same, different : str, optional
-        The columns whose equal values make must-links, and whose different ones make
-        cannot-links. At least one of them is needed.
+        The column whose equal values form must-links, and the column whose different values form
+        cannot-links. At least one is required.
     across : str, optional
-        The column in which must-links differ and cannot-links do not, such as the batch.
+        The column whose values differ in must-links and are equal in cannot-links, such as the
+        batch.
     max_pairs : int, optional
-        Draw at most so many pairs of each kind. Default: all, of which there may be 10 million;
-        with one column as `same` and `different`, and no `across`, any number.
+        The maximum number of pairs of each kind, which are drawn at random. Default: all, up to 10
+        million. There is no limit if `same` and `different` are one column and there is no
+        `across`.
     random_state : int, RandomState instance or None, default=None
         Determines the draw.
 
     Returns
     -------
     Pairs
-        With weights 1, sorted by row.
+        The pairs, with weight 1 and sorted by row.
 
     Examples
     --------
@@ -101,36 +104,36 @@ def from_columns(
 def _check_arguments(same: Any, different: Any, max_pairs: Any) -> None:
     if same is None and different is None:
         raise GuidedValueError(
-            "Neither same nor different names a column, so there is nothing to link.",
-            'Name one or both, such as same="patient" or different="disease".',
+            "Neither same nor different is set, so there is nothing to link.",
+            'Set one or both, such as same="patient" or different="disease".',
             "same",
         )
     is_number = isinstance(max_pairs, int | np.integer) and not isinstance(max_pairs, bool)
     if max_pairs is not None and not (is_number and max_pairs >= 1):
         raise GuidedValueError(
-            f"max_pairs={max_pairs!r}, but it is how many pairs of each kind to draw at most: a "
-            "whole number from 1.",
-            "Leave it out for all.",
+            f"max_pairs={max_pairs!r}, but it is the maximum number of pairs of each kind: a whole "
+            "number, at least 1.",
+            "Omit it to keep all pairs.",
             "max_pairs",
         )
 
 
 def _codes(frame: Any, name: Any, role: str) -> IntArray:
-    """Number the values of a column by their first rows; -1 where one is missing."""
+    """Number the values of a column in order of first appearance; -1 if missing."""
     # A lazy frame has no length.
     has_length = hasattr(frame, "__len__")
     if not (has_length and (isinstance(frame, Mapping) or hasattr(frame, "columns"))):
         raise GuidedTypeError(
-            f"frame is a {type(frame).__name__}, but columns are taken from a pandas or polars "
-            "frame, or from a dict of them.",
-            "Read or collect it first, such as by pandas.read_csv(path, index_col=0).",
+            f"frame is a {type(frame).__name__}, but must be a pandas or polars frame or a dict of "
+            "columns.",
+            "Read or collect it first, for example with pandas.read_csv(path, index_col=0).",
             "frame",
         )
     names = list(frame if isinstance(frame, Mapping) else frame.columns)
     if not isinstance(name, Hashable):
         raise GuidedTypeError(
-            f"{role}={name!r}, but it is the name of one column.",
-            "Combine several into one column first.",
+            f"{role}={name!r}, but it must be the name of one column.",
+            "Combine several columns into one first.",
             role,
         )
     if name not in names:
@@ -139,14 +142,17 @@ def _codes(frame: Any, name: Any, role: str) -> IntArray:
     column = frame[name]
     if getattr(column, "ndim", 1) != 1:
         raise GuidedValueError(
-            f"{role}={name!r} names several columns of the frame.", "Rename all but one.", role
+            f"The frame has several columns named {name!r}, but {role} must be one column.",
+            "Rename all but one.",
+            role,
         )
-    # Lists hold values as they are: arrays would make text of numbers beside text.
+    # Lists keep the type of each value; an array would convert numbers among text to text.
     values = column.to_list() if hasattr(column, "to_list") else column
     if not hasattr(values, "dtype"):
         if not isinstance(values, Sequence) or isinstance(values, str):
             raise GuidedTypeError(
-                f"{role}={name!r} is a {type(values).__name__}, but a column is a list of values.",
+                f"The column {role}={name!r} is a {type(values).__name__}, but must be a list of "
+                "values.",
                 "Pass one value for each sample, in the order of the samples.",
                 role,
             )
@@ -159,20 +165,20 @@ def _codes(frame: Any, name: Any, role: str) -> IntArray:
         codes[known] = [*map(numbering().__getitem__, labels[known].tolist())]
     except TypeError:
         raise GuidedTypeError(
-            f"{role}={name!r} has values that cannot be compared, such as lists.",
-            "Write them as text or numbers.",
+            f"The column {role}={name!r} has values that cannot be compared, such as lists.",
+            "Convert them to text or numbers.",
             role,
         ) from None
     return codes
 
 
 def _ids(frame: Any, n_rows: int) -> tuple[Any, ...]:
-    """Return the index of a pandas frame, else the numbers of the rows."""
+    """Return the index of a pandas frame, or row numbers for other frames."""
     ids = check_ids(getattr(frame, "index", range(n_rows)), n_rows)
     if any(is_missing(sample, minus_one=False) for sample in ids):
         raise GuidedValueError(
-            "The index of the frame has a missing value, but it holds the ids of the samples.",
-            "Give every row an id, or write frame.reset_index(drop=True) to use row numbers.",
+            "The index of the frame has a missing value, but its values are the sample ids.",
+            "Give every row an id, or use row numbers: frame.reset_index(drop=True).",
             "frame",
         )
     return ids
@@ -185,22 +191,22 @@ def _links(
     kind: str,
     generator: np.random.Generator,
 ) -> IntArray:
-    """Link rows that are equal in `outer` and differ in `inner`, all or so many at random."""
+    """Link rows that are equal in `outer` and differ in `inner`; at most `most`, at random."""
     rows = np.flatnonzero((outer >= 0) & (inner >= 0))
     rows = rows[np.lexsort((inner[rows], outer[rows]))]
     if not len(rows):
         return np.empty((0, 2), dtype=np.intp)
-    # In this order the later partners of a row are one range: from where its own values of both
-    # end, to where its value of `outer` ends.
+    # In this order, the later partners of a row are one range: it starts after the rows with the
+    # same `outer` and `inner`, and ends with the last row of the same `outer`.
     both = outer[rows] * (inner.max() + 1) + inner[rows]
     start = np.searchsorted(both, both, side="right")
     count = np.searchsorted(outer[rows], outer[rows], side="right") - start
     n_all = int(count.sum())
     if most is None and n_all > MOST_IMPLIED:
         raise GuidedValueError(
-            f"The design implies {many(n_all, f'{kind}-link')}, and at most {MOST_IMPLIED:,} are "
-            "listed.",
-            "Draw some of them by max_pairs=100_000, or narrow the design down by across.",
+            f"The design implies {many(n_all, f'{kind}-link')}, but at most {MOST_IMPLIED:,} can "
+            "be listed.",
+            "Draw a random sample with max_pairs=100_000, or restrict the design with across.",
             "max_pairs",
         )
     drawn = draw_numbers(n_all, n_all if most is None else min(most, n_all), generator)
@@ -208,14 +214,14 @@ def _links(
 
 
 def _check_found(pairs: Pairs, roles: Mapping[str, Any], columns: Mapping[Any, IntArray]) -> None:
-    """Refuse a design that links nothing, and warn of a kind of links that it does not give."""
+    """Raise an error if a design implies no pairs; warn if it implies only one of two kinds."""
     same, different, across = roles["same"], roles["different"], roles["across"]
     problems = []
     if same is not None and not pairs.n_must:
-        differ = f"have the same {same}" if across is None else f"of one {same} differ in {across}"
-        problems.append(f"No two rows {differ}, so there are no must-links.")
+        differ = f" but differ in {across}" if across is not None else ""
+        problems.append(f"No two rows have the same {same}{differ}, so there are no must-links.")
     if different is not None and not pairs.n_cannot:
-        within = "" if across is None else f" of one {across}"
+        within = f" with the same {across}" if across is not None else ""
         problems.append(f"No two rows{within} differ in {different}, so there are no cannot-links.")
     if not problems:
         return
@@ -223,7 +229,7 @@ def _check_found(pairs: Pairs, roles: Mapping[str, Any], columns: Mapping[Any, I
     lacking = [f"{n:,} in {name}" for name, n in n_missing.items() if n]
     if lacking:
         problems.append(f"Missing values: {', '.join(lacking)}.")
-    hint = "Name other columns" + ("." if across is None else ", or leave across out.")
+    hint = "Use other columns" + ("." if across is None else ", or omit across.")
     if not pairs.ids:
         raise GuidedValueError(" ".join(problems), hint, "frame")
     warn_user(" ".join(problems), hint=hint)

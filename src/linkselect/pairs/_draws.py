@@ -1,4 +1,4 @@
-"""Pairs that are one range of partners for each row: numbered, drawn, without listing all."""
+"""Random pairs, drawn by number without a list; the partners of each row are one range."""
 
 from typing import Any
 
@@ -9,18 +9,18 @@ from linkselect._arrays import IntArray
 
 
 def generator_of(random_state: Any) -> np.random.Generator:
-    """Return a NumPy generator, which draws from billions of pairs without listing them."""
+    """Return a NumPy generator, which can draw from billions of pairs without listing them."""
     return np.random.default_rng(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 
 def draw_numbers(n_available: int, size: int, generator: np.random.Generator) -> IntArray:
     """Draw distinct numbers below `n_available`, in ascending order."""
-    # Sorted: neighbouring pairs then share memory pages.
+    # Sorted, because neighbouring pairs then share memory pages.
     return np.sort(generator.choice(n_available, size, replace=False, shuffle=False))
 
 
 def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArray:
-    """Return some of the pairs (i, j) with `start[i] <= j < start[i] + count[i]`, by number.
+    """Return pairs by their numbers among all (i, j) with `start[i] <= j < start[i] + count[i]`.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArr
 
 
 def by_row(links: IntArray) -> IntArray:
-    """Sort links and the ends of each."""
+    """Sort links, and the two samples of each, by row."""
     ends = np.sort(links, axis=1)
     return ends[np.lexsort(ends.T[::-1])]

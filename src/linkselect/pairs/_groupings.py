@@ -1,4 +1,4 @@
-"""Labels as groups of samples: the links that they imply are counted and found without a list."""
+"""Labels as groups of samples, whose implied links are counted and found without a list."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from linkselect._arrays import BoolArray, IntArray
 
 
 class Grouping(NamedTuple):
-    """The classes of some samples: must-links inside each of them, cannot-links across parts."""
+    """Labels of samples: must-links within classes, cannot-links between parts."""
 
     classes: IntArray
     """The class of each sample, from 0, or -1 for none."""
     parts: IntArray
-    """The same, or if contradicted cannot-links were left out, what must-links make of it."""
+    """The same, or groups connected by must-links if contradicting cannot-links were removed."""
 
     def at(self, rows: IntArray, n_samples: int) -> Grouping:
-        """Place the samples at other rows; below 0 leaves one out."""
+        """Move the samples to other rows; a negative row removes a sample."""
         placed = np.full((2, n_samples), -1, dtype=np.intp)
         placed[:, rows[rows >= 0]] = np.stack(self)[:, rows >= 0]
         return Grouping(*placed)
 
     def linked(self, row: int) -> BoolArray:
-        """Tell which samples are linked to one that has a class."""
+        """Return which samples are linked to a sample, which must have a class."""
         others = (self.classes == self.classes[row]) | (self.parts != self.parts[row])
         others[row] = False
         return others & (self.classes >= 0)
@@ -35,7 +35,7 @@ Groupings = Sequence[Grouping]
 
 
 def meet(some: IntArray, others: IntArray) -> IntArray:
-    """Number the groups of samples that are together in both; -1 if one of them has none.
+    """Number the intersections of two groupings; -1 if a sample is in no group of one of them.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def meet(some: IntArray, others: IntArray) -> IntArray:
 
 
 def group_sizes(codes: IntArray) -> IntArray:
-    """Return for each sample how many are in its group; 0 if it has none."""
+    """Return the size of each sample's group; 0 without a group."""
     return np.where(codes >= 0, np.bincount(codes[codes >= 0], minlength=1)[codes], 0)
 
 
@@ -60,7 +60,7 @@ def _n_within(codes: IntArray) -> int:
 
 
 def count_alike(groupings: Groupings, within: IntArray) -> int:
-    """Count the pairs inside groups of `within` that some grouping links by must."""
+    """Count the pairs within groups of `within` that are must-links of at least one grouping."""
     if not groupings or not _n_within(within):
         return 0
     first, *others = groupings
@@ -69,11 +69,11 @@ def count_alike(groupings: Groupings, within: IntArray) -> int:
 
 
 def count_apart(groupings: Groupings, within: IntArray) -> int:
-    """Count the pairs inside groups of `within` that some grouping links by cannot."""
+    """Count the pairs within groups of `within` that are cannot-links of at least one grouping."""
     if not groupings or not _n_within(within):
         return 0
     first, *others = groupings
-    # Pairs that it tells apart are those of labelled samples, less those inside a part.
+    # The cannot-links of a grouping are all pairs of labelled samples, except those within a part.
     labelled, shared = np.where(first.classes >= 0, within, -1), meet(first.parts, within)
     own = _n_within(labelled) - _n_within(shared)
     both = count_apart(others, labelled) - count_apart(others, shared)
@@ -81,7 +81,7 @@ def count_apart(groupings: Groupings, within: IntArray) -> int:
 
 
 def are_implied(links: IntArray, groupings: Groupings, *, alike: bool) -> BoolArray:
-    """Tell which links are must-links of some grouping if `alike`, else which are cannot-links."""
+    """Return which links are must-links (if `alike`) or cannot-links of at least one grouping."""
     found = np.zeros(len(links), dtype=bool)
     for classes, parts in groupings:
         ends = (classes if alike else parts)[links]
@@ -90,7 +90,7 @@ def are_implied(links: IntArray, groupings: Groupings, *, alike: bool) -> BoolAr
 
 
 def grouped(groupings: Groupings, n_samples: int) -> BoolArray:
-    """Tell which samples some grouping links to another one."""
+    """Return which samples have a link in at least one grouping."""
     found = np.zeros(n_samples, dtype=bool)
     for classes, parts in groupings:
         n_labelled = int(np.count_nonzero(classes >= 0))
@@ -102,18 +102,18 @@ def grouped(groupings: Groupings, n_samples: int) -> BoolArray:
 def list_links(
     codes: IntArray, *, alike: bool, within: IntArray | None = None, limit: int | None = None
 ) -> IntArray:
-    """List the links inside classes, or across them, by rows.
+    """List the links within or between classes, by row.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
         The class of each sample, or -1 for none.
     alike : bool
-        Whether to list the links inside classes, or those across.
+        Whether to list the links within classes or those between them.
     within : ndarray of shape (n_samples,), optional
-        Only links inside groups of these. Default: all.
+        Group codes; only links within these groups are listed. Default: all.
     limit : int, optional
-        List at most so many. Default: all.
+        The maximum number of links. Default: all.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def list_links(
 
 
 def needed(groupings: Groupings) -> tuple[Grouping, ...]:
-    """Leave out groupings without a link, and those whose links another one implies."""
+    """Remove groupings without links, and those whose links another grouping implies."""
     kept: list[Grouping] = []
     for one in sorted(groupings, key=lambda some: -np.count_nonzero(some.classes >= 0)):
         if np.count_nonzero(one.classes >= 0) > 1 and not any(_holds(other, one) for other in kept):
@@ -146,12 +146,12 @@ def needed(groupings: Groupings) -> tuple[Grouping, ...]:
 
 
 def are_same(one: Grouping, other: Grouping) -> bool:
-    """Tell whether two groupings link the same samples, however their classes are numbered."""
+    """Return whether two groupings have the same links, regardless of class numbers."""
     return _holds(one, other) and _holds(other, one)
 
 
 def _holds(larger: Grouping, smaller: Grouping) -> bool:
-    """Tell whether a grouping has all samples of another one, in the same classes and parts."""
+    """Return whether the larger grouping has all samples of the smaller, in the same classes."""
     known = smaller.classes >= 0
     if (larger.classes[known] < 0).any():
         return False

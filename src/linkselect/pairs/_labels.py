@@ -1,4 +1,4 @@
-"""Labels as codes, what counts as no label, and the links that labels imply."""
+"""Labels as codes, missing labels, and the links that labels imply."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from linkselect.pairs._draws import by_row, numbered_pairs
 from linkselect.pairs._groupings import Grouping
 from linkselect.pairs._ids import check_ids
 
-# What stands for a missing label in a text: what CSV files and `astype(str)` make of one. Not NA,
-# which is a word of its own, such as the code of Namibia.
+# Text for a missing label, as in CSV files and after `astype(str)`. NA is not in the list because
+# it can be a label, such as the code of Namibia.
 NO_LABEL = ("", "nan", "NaN", "NAN")
 
 
 def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
-    """Return labels as an array in which what is missing stays missing.
+    """Return labels as an array that preserves missing labels.
 
-    NumPy makes text of NaN and -1 in a list beside text, and ignores the mask of a masked array.
-    Empty text and `"nan"` are missing, too.
+    `numpy.asarray` converts NaN and -1 in a list of text to text, and ignores the mask of a masked
+    array. Empty text and `"nan"` also become missing.
 
     Parameters
     ----------
     y : array-like
-        Labels.
+        The labels.
     minus_one : bool, default=True
-        Whether -1 means unlabelled; otherwise it becomes `"-1"` beside text.
+        Whether -1 means unlabelled; otherwise it becomes `"-1"` in a list of text.
 
     Examples
     --------
@@ -58,7 +58,7 @@ def _without(labels: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
 
 
 def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
-    """Tell which labels are text that stands for a missing one."""
+    """Return which labels are text that means a missing label."""
     if labels.dtype.kind in "US":
         return np.isin(np.strings.strip(labels), np.array(NO_LABEL, dtype=labels.dtype.kind))
     if labels.dtype.kind == "O":
@@ -68,26 +68,27 @@ def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
 
 
 def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
-    """Warn if text such as "nan" is taken for a missing label: it may be meant as a class."""
+    """Warn if text such as "nan" is read as a missing label, as it may be a class."""
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     empty = _is_empty_text(labels)
     if empty.any():
         found = sorted({repr(str(label)) for label in labels[empty]})
         meant = "class" if noun == "label" else noun
+        verb, counts = ("is", "counts") if empty.sum() == 1 else ("are", "count")
         warn_user(
-            f"{empty.sum():,} of {many(labels.size, noun)}{of} are the text {' or '.join(found)} "
-            "and count as missing.",
+            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} the text "
+            f"{' or '.join(found)} and {counts} as missing.",
             hint=f'If it is a {meant}, rename it, for example to "none".',
         )
 
 
 def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArray[Any]]:
-    """Number the classes of y, with -1 for unlabelled samples: those with -1, None, NaN or NaT.
+    """Number the classes of y; unlabelled samples (-1, None, NaN or NaT) get -1.
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        Labels of one type.
+        The labels, of one type.
     minus_one : bool, default=True
         Whether -1 means unlabelled; otherwise it is a class.
 
@@ -108,7 +109,7 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
     if labels.ndim != 1:
         raise GuidedValueError(
             f"y must have one dimension, got shape {labels.shape}.",
-            "Pass one label per sample; for one-hot columns, y.argmax(axis=1).",
+            "Pass one label per sample; for one-hot columns, pass y.argmax(axis=1).",
         )
     known = known_labels(labels, minus_one)
     codes = np.full(labels.shape, -1, dtype=np.intp)
@@ -117,14 +118,14 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
     except TypeError:
         types = sorted({type(label).__name__ for label in labels[known]})
         raise GuidedValueError(
-            f"y mixes labels of the types {', '.join(types)}, which have no common order.",
-            "Make them one type, such as y.astype(str).",
+            f"y has labels of different types ({', '.join(types)}), which cannot be sorted.",
+            "Convert them to one type, for example with y.astype(str).",
         ) from None
     return codes, classes
 
 
 def known_labels(labels: NDArray[Any], minus_one: bool = True) -> BoolArray:
-    """Tell which labels of `label_array` are not missing."""
+    """Return which labels of `label_array` are not missing."""
     if labels.dtype.kind == "O":
         return np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
     known: BoolArray = labels == labels
@@ -133,14 +134,14 @@ def known_labels(labels: NDArray[Any], minus_one: bool = True) -> BoolArray:
 
 @dataclass(frozen=True)
 class LoneClass:
-    """The only labelled class, if other samples are marked -1: that may be meant as a class.
+    """The only labelled class if other samples have the label -1, which may be meant as a class.
 
     Attributes
     ----------
     label : object
         The label of the class.
     n_minus_one : int
-        How many samples are marked -1.
+        The number of samples with the label -1.
     """
 
     label: Any
@@ -148,41 +149,41 @@ class LoneClass:
 
     @classmethod
     def find(cls, y: ArrayLike, codes: IntArray, classes: NDArray[Any]) -> LoneClass | None:
-        """Return the class of y, coded by `encode_labels`, if it is the only one beside -1."""
+        """Return the class of y, coded by `encode_labels`, if it is the only one except -1."""
         if len(classes) != 1:
             return None
         unknown = label_array(y)[codes < 0]
-        # pandas.NA refuses to be compared.
+        # pandas.NA cannot be compared.
         comparable = (label for label in unknown if type(label).__name__ != "NAType")
         n_minus_one = sum(not isinstance(label, str) and label == -1 for label in comparable)
         return cls(classes[0], n_minus_one) if n_minus_one else None
 
     @property
     def is_one(self) -> bool:
-        """Whether it is 1: with -1 and 1, -1 is hardly ever meant to be unlabelled."""
+        """Whether the class is 1: with labels -1 and 1, -1 hardly ever means unlabelled."""
         return bool(self.label == 1)
 
     @property
     def problem(self) -> str:
-        """What -1 is taken for."""
+        """How -1 is interpreted."""
         return (
-            f"y has the one labelled class {self.label!s} and {self.n_minus_one} samples marked "
-            "-1, which means unlabelled here."
+            f"y has only one class, {self.label!s}, and {many(self.n_minus_one, 'sample')} with "
+            "the label -1, which means unlabelled here."
         )
 
     @property
     def hint(self) -> str:
-        """How to make -1 a class."""
-        return "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+        """How to use -1 as a class."""
+        return "If -1 is a class, rename it: y = np.where(y == -1, 0, y)."
 
     def error(self) -> GuidedValueError:
-        """Return the error that says so."""
+        """Return an error with the problem and the hint."""
         return GuidedValueError(self.problem, self.hint, "y")
 
 
 def is_missing(label: Any, minus_one: bool = True) -> bool:
-    """Tell whether a label or id is None, NaN or pandas.NA, or -1 if `minus_one`."""
-    # pandas.NA refuses to be compared, so it is known by its type's name.
+    """Return whether a label or id is None, NaN, NaT or pandas.NA, or -1 if `minus_one`."""
+    # pandas.NA cannot be compared, so it is recognized by the name of its type.
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(label, str | tuple):
@@ -200,7 +201,7 @@ def links_of_labels(
     n_cannot: int | None,
     random_state: Any,
 ) -> tuple[Any, ...]:
-    """Return what `Pairs` are made of: links that were drawn, or the classes in place of all.
+    """Return the arguments of `Pairs._set`: links that were drawn, or classes instead of all links.
 
     The parameters are those of `Pairs.from_labels`.
     """
@@ -224,21 +225,21 @@ def links_of_labels(
 def draw_links(
     codes: IntArray, n_must: int | None, n_cannot: int | None, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray]:
-    """Draw must-links inside classes and cannot-links across them, without listing all.
+    """Draw must-links within classes and cannot-links between them, without listing all.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
         The class of each sample, from 0, or -1 for none.
     n_must, n_cannot : int or None
-        How many links to draw without replacement; None for all.
+        The number of links to draw without replacement; None for all.
     rng : RandomState
         Determines the draw.
 
     Returns
     -------
     must, cannot : ndarray of shape (n_links, 2)
-        Row numbers, the smaller one first, in ascending order.
+        Row numbers, sorted within each link and by link.
     """
     by_class = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
     sizes = np.bincount(codes[by_class]) if by_class.size else np.zeros(0, dtype=np.intp)
@@ -253,8 +254,8 @@ def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> Int
         return np.arange(total)
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= total:
         raise GuidedValueError(
-            f"n_{kind}={wanted!r} {kind}-links were asked for, but the labels imply {total}.",
-            f"Ask for 0 to {total}, or None for all.",
+            f"n_{kind}={wanted!r}, but the labels imply {many(total, f'{kind}-link')}.",
+            f"Choose 0 to {total}, or None for all.",
             f"n_{kind}",
         )
     if wanted == 0:
@@ -263,12 +264,12 @@ def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> Int
 
 
 def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
-    """Draw pairs of positions inside consecutive classes of the given sizes."""
+    """Draw pairs of positions within consecutive classes of the given sizes."""
     ends = np.cumsum(sizes * (sizes - 1) // 2)
     number = _draw(int(ends[-1]) if len(ends) else 0, wanted, "must", rng)
     group = np.searchsorted(ends, number, side="right")
-    # Inside a class the pairs are numbered along the lower triangle: pair t lies in the row b
-    # with b (b - 1) / 2 <= t. The square root may be off by one for large t; mend that.
+    # Within a class, pairs are numbered along the lower triangle: pair t is in the last row b with
+    # b (b - 1) / 2 <= t. The square root may be off by one for large t, which is corrected.
     t = number - (ends - sizes * (sizes - 1) // 2)[group]
     b = ((1 + np.sqrt(8.0 * t + 1)) // 2).astype(np.intp)
     b -= b * (b - 1) // 2 > t
@@ -278,8 +279,8 @@ def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState
 
 
 def _draw_between(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
-    """Draw pairs of positions across consecutive classes of the given sizes."""
-    # Each sample with all samples of later classes.
+    """Draw pairs of positions in different consecutive classes of the given sizes."""
+    # The partners of each sample are all samples of later classes.
     start = np.repeat(np.cumsum(sizes), sizes)
     count = sizes.sum() - start
     number = _draw(int(count.sum()), wanted, "cannot", rng)

@@ -1,4 +1,4 @@
-"""Links between samples that are numbered from 0: arrays of two columns, one row for each link."""
+"""Links as arrays of two columns of sample numbers from 0, with one row per link."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -15,31 +15,31 @@ from linkselect.pairs._groupings import Groupings, are_implied
 from linkselect.pairs._ids import check_row_numbers, plain_id
 from linkselect.pairs._labels import is_missing
 
-# Rows of an array of pairs that become Python objects at a time.
+# Rows of an array of pairs that are converted to Python objects at a time.
 ROWS_AT_ONCE = 1 << 14
 
 
 def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArray:
-    """Check pairs of ids and number their ends; an id that is new joins `codes`.
+    """Check pairs of ids and return their codes; new ids are added to `codes`.
 
     Parameters
     ----------
     pairs : array of shape (n_pairs, 2) or iterable of 2-tuples
-        What a user passed.
-    kind : {"must", "cannot"}
-        What to call it in an error.
+        The pairs as passed by a user.
+    kind : {"must", "cannot", "adaptive"}
+        The parameter name for errors.
     codes : dict from `numbering`
-        The number of each id so far; the ids of these pairs are added.
+        The number of each id.
     """
     if hasattr(pairs, "columns"):
         raise GuidedTypeError(
-            f"{kind} is a frame, but it is a list of pairs such as [(0, 3), (1, 4)].",
-            "For a frame with the columns a, b and link write Pairs.from_frame(frame), else "
-            "frame.to_numpy().",
+            f"{kind} is a frame, but must be a list of pairs such as [(0, 3), (1, 4)].",
+            "For a frame with the columns a, b and link, use Pairs.from_frame(frame); otherwise "
+            "pass frame.to_numpy().",
             kind,
         )
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
-        raise TypeError(f"{kind} is a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
+        raise TypeError(f"{kind} must be a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
     ends = _ends_one_by_one(pairs, kind)
     if type(pairs) is np.ndarray and pairs.shape[1:] == (2,) and pairs.dtype.kind != "O":
         ends = _ends_of_array(pairs)
@@ -47,7 +47,7 @@ def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArra
 
 
 def _ends_of_array(pairs: NDArray[Any]) -> Iterator[Hashable]:
-    """Yield the ends of pairs; few of them are Python objects at any time."""
+    """Yield the samples of pairs; only a few are Python objects at any time."""
     for start in range(0, len(pairs), ROWS_AT_ONCE):
         yield from pairs[start : start + ROWS_AT_ONCE].ravel().tolist()
 
@@ -56,8 +56,8 @@ def _ends_one_by_one(pairs: Iterable[Any], kind: str) -> Iterator[Hashable]:
     for pair in pairs:
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             raise GuidedValueError(
-                f"{kind} has the entry {pair!r}, but a pair is two samples.",
-                f"Write {kind}=[(0, 3), (1, 4)], also for a single pair.",
+                f"{kind} has the entry {pair!r}, but each pair must consist of two samples.",
+                f"Write {kind}=[(0, 3), (1, 4)], or {kind}=[(0, 3)] for a single pair.",
                 kind,
             )
         ends = plain_id(pair[0]), plain_id(pair[1])
@@ -65,8 +65,8 @@ def _ends_one_by_one(pairs: Iterable[Any], kind: str) -> Iterator[Hashable]:
             hash(ends)
         except TypeError:
             raise TypeError(
-                f"{kind} has the pair {ends!r}; sample ids must be hashable, such as numbers, text "
-                "or tuples."
+                f"{kind} has the pair {ends!r}, but sample ids must be hashable, such as numbers, "
+                "text or tuples."
             ) from None
         yield from ends
 
@@ -77,18 +77,18 @@ def checked(
     weights: Sequence[Any],
     n_samples: int | None = None,
 ) -> tuple[Any, ...]:
-    """Return what `Pairs` are made of, if nothing is wrong.
+    """Check pairs and return the arguments of `Pairs._set`.
 
     Parameters
     ----------
     ids : tuple of hashable
-        The sample of each code.
+        The sample id of each code.
     links : sequence of ndarray of shape (n_links, 2)
-        The must-links, the cannot-links and the adaptive ones among them, as codes.
+        The must-links, the cannot-links and the adaptive links, as codes.
     weights : sequence of array-like or None
         The weights of must-links and of cannot-links.
     n_samples : int, optional
-        The number of rows, if ids are row numbers.
+        The number of rows if ids are row numbers.
     """
     must, cannot, chosen = links
     missing = np.fromiter((is_missing(sample, minus_one=False) for sample in ids), dtype=bool)
@@ -117,11 +117,11 @@ def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hasha
         found = found.ravel()
     except (TypeError, ValueError):
         raise TypeError(
-            f"{kind}_weights is a list of numbers, one for each pair, not {str(weights)[:60]}."
+            f"{kind}_weights must be a list of numbers, one for each pair, not {str(weights)[:60]}."
         ) from None
     if len(found) != len(links):
         raise GuidedValueError(
-            f"{kind}_weights has {many(len(found), 'number')}, but {kind} has "
+            f"{kind}_weights has {many(len(found), 'weight')}, but {kind} has "
             f"{many(len(links), 'pair')}.",
             "Pass one weight for each pair, in the same order.",
             f"{kind}_weights",
@@ -131,8 +131,8 @@ def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hasha
         a, b = links[wrong[0]].tolist()
         raise GuidedValueError(
             f"{kind}_weights gives the pair ({ids[a]!r}, {ids[b]!r}) the weight "
-            f"{found[wrong[0]]:g}, but a weight is a positive number.",
-            "Leave out pairs that should not count.",
+            f"{found[wrong[0]]:g}, but weights must be positive and finite.",
+            "Omit pairs that should not count.",
             f"{kind}_weights",
         )
     return found
@@ -147,11 +147,11 @@ def once(
     *,
     alike: bool,
 ) -> tuple[IntArray, BoolArray, FloatArray]:
-    """Keep the first of each link, whichever way round it stands; the results cannot be changed.
+    """Remove duplicate links, also in reverse order; the arrays returned are read-only.
 
-    A link has the largest of its weights. It is adaptive only if it is so each time: one that was
-    drawn without looking at the samples stays so if it was chosen by looking at them as well.
-    A link that labels imply, with weight 1, is kept only for a larger weight.
+    A duplicate link has its largest weight, and is adaptive only if all its copies are: a link that
+    was also drawn independently of the data can be used for validation. A link that labels imply
+    is kept only if its weight is greater than 1.
     """
     marks = np.zeros(len(links), dtype=bool) if adaptive is None else adaptive
     keys = _keys(links, n_samples)
@@ -160,7 +160,7 @@ def once(
     np.maximum.at(largest, which, 1.0 if weights is None else weights)
     order = np.argsort(first)
     kept, chosen, largest = links[first[order]], marks[first[order]], largest[order]
-    if chosen.any():  # rare, and labels imply many links
+    if chosen.any():  # rarely true, and the search is slow for many links
         chosen &= ~np.isin(keys[first[order]], keys[~marks])
     implied = are_implied(kept, groupings, alike=alike)
     needed = ~implied | (largest > 1.0)
@@ -173,7 +173,7 @@ def once(
 def weights_of(
     links: IntArray, listed: IntArray, weights: FloatArray, n_samples: int
 ) -> FloatArray:
-    """Return the weight that each link has in a list; 1 if it is not there."""
+    """Return the weight of each link in a list of weighted links; 1 if it is absent."""
     found = np.ones(len(links))
     keys = _keys(links, n_samples), _keys(listed, n_samples)
     _, here, there = np.intersect1d(*keys, assume_unique=True, return_indices=True)
@@ -182,25 +182,25 @@ def weights_of(
 
 
 def first_of_each(links: IntArray, n_samples: int) -> IntArray:
-    """Keep the first of each link, whichever way round it stands."""
+    """Remove duplicate links, also in reverse order, and keep the first of each."""
     return links[np.sort(np.unique(_keys(links, n_samples), return_index=True)[1])]
 
 
 def is_among(links: IntArray, others: IntArray, n_samples: int) -> BoolArray:
-    """Tell which links are among others, whichever way round they stand."""
+    """Return which links are among others, also in reverse order."""
     return np.isin(_keys(links, n_samples), _keys(others, n_samples))
 
 
 def _keys(links: IntArray, n_samples: int) -> IntArray:
-    """Number links by their ends."""
+    """Return a number for each link, independent of the order of its samples."""
     ends = np.sort(links, axis=1)
     return ends[:, 0] * max(n_samples, 1) + ends[:, 1]
 
 
 def must_components(must: IntArray, n_samples: int, groupings: Groupings = ()) -> IntArray:
-    """Number the groups of samples that must-links join, in the order of their first samples.
+    """Number the groups of samples connected by must-links, in order of their first samples.
 
-    A sample without a must-link is a group of its own.
+    A sample without must-links forms its own group.
 
     Examples
     --------
@@ -212,7 +212,11 @@ def must_components(must: IntArray, n_samples: int, groupings: Groupings = ()) -
 
 
 def _must_graph(must: IntArray, n_samples: int, groupings: Groupings) -> csr_array:
-    """Join samples to further nodes, one for each link and class: two edges are one must-link."""
+    """Return a graph of samples with one extra node per link and class.
+
+    Each sample is connected to the nodes of its links and classes, so that the size of the graph is
+    linear in the number of labels.
+    """
     samples, nodes = [must.ravel()], [n_samples + np.repeat(np.arange(len(must)), 2)]
     n_nodes = n_samples + len(must)
     for classes, _ in groupings:
@@ -225,13 +229,13 @@ def _must_graph(must: IntArray, n_samples: int, groupings: Groupings) -> csr_arr
 
 
 def link_graph(links: IntArray, n_samples: int) -> csr_array:
-    """Return the matrix that has in each entry how often its row is linked to its column."""
+    """Return the matrix of the number of links from each row to each column."""
     ones = np.ones(len(links))
     return coo_array((ones, (links[:, 0], links[:, 1])), shape=(n_samples, n_samples)).tocsr()
 
 
 def members_of(codes: IntArray) -> list[IntArray]:
-    """Return the samples of each group, in the order of their codes; below 0 means no group.
+    """Return the samples of each group, in the order of group codes; negative means no group.
 
     Examples
     --------
@@ -243,18 +247,18 @@ def members_of(codes: IntArray) -> list[IntArray]:
 
 
 def inside(links: IntArray, groups: IntArray) -> BoolArray:
-    """Tell which links have both ends in one group."""
+    """Return which links have both samples in the same group."""
     return groups[links[:, 0]] == groups[links[:, 1]]
 
 
 def chains(
     must: IntArray, ends: IntArray, n_samples: int, groupings: Groupings = ()
 ) -> list[list[int]]:
-    """Find for each pair of ends a shortest chain of must-links from the first to the second."""
+    """Find a shortest chain of must-links between the two samples of each pair."""
     graph = _must_graph(must, n_samples, groupings)
     found: dict[int, list[int]] = {}
     searched = -1
-    # One search serves all pairs that start at the same sample.
+    # Pairs with the same first sample share one search.
     for place in np.argsort(ends[:, 0], kind="stable").tolist():
         start, end = ends[place].tolist()
         if start != searched:
@@ -268,7 +272,7 @@ def chains(
 
 
 def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArray, IntArray]:
-    """Return all links that follow, if no cannot-link contradicts the must-links."""
+    """Return all links that the given links imply; there must be no conflict."""
     component = must_components(must, n_samples)
     members = members_of(component)
     apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
@@ -278,7 +282,7 @@ def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArr
 
 
 def links_within(codes: IntArray) -> IntArray:
-    """List all pairs of samples of one group, group after group; below 0 means no group.
+    """List all pairs of samples within groups, group by group; negative means no group.
 
     Examples
     --------
@@ -293,16 +297,17 @@ def _stack(links: list[IntArray]) -> IntArray:
     return np.concatenate([np.empty((0, 2), dtype=np.intp), *links])
 
 
-# -- which links are adaptive: chosen by looking at the samples, so that they cannot validate ------
+# -- adaptive links: chosen by looking at the samples, so that they cannot be used for validation --
 
-# One mark for each must-link, and one for each cannot-link.
+# Whether each must-link and each cannot-link is adaptive.
 Adaptive = tuple[BoolArray, BoolArray]
 
 
 def mark_adaptive(
     chosen: IntArray, must: IntArray, cannot: IntArray, ids: tuple[Hashable, ...]
 ) -> Adaptive:
-    """Mark the links that were chosen by looking at the samples; all of these must be there."""
+    """Return which links are among the adaptive ones; raise an error if an adaptive one is absent.
+    """
     if not len(chosen):
         return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
     unknown = chosen[~is_among(chosen, np.concatenate([must, cannot]), len(ids))]
@@ -311,7 +316,7 @@ def mark_adaptive(
         raise GuidedValueError(
             f"adaptive has the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link nor a "
             "cannot-link.",
-            "Name pairs of must and cannot only.",
+            "In adaptive, repeat only pairs of must and cannot.",
             "adaptive",
         )
     return is_among(must, chosen, len(ids)), is_among(cannot, chosen, len(ids))
@@ -323,7 +328,10 @@ def mark_implied(
     adaptive: Adaptive,
     n_samples: int,
 ) -> Adaptive:
-    """Mark what may follow from adaptive links: all that is not listed as drawn without looking."""
+    """Mark as adaptive all links of a closure that are not listed as non-adaptive.
+
+    Links are marked only if some of the listed ones are adaptive.
+    """
     if not any(marks.any() for marks in adaptive):
         return np.zeros(len(closed[0]), dtype=bool), np.zeros(len(closed[1]), dtype=bool)
     must, cannot = (

@@ -1,4 +1,4 @@
-"""Pairs in numbers, and as a notebook shows them: groups, conflicts, the first of each kind."""
+"""Counts of pairs, and their display in notebooks with groups and conflicts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from linkselect.pairs._consequences import with_all_listed
 if TYPE_CHECKING:
     from linkselect.pairs._pairs import Pairs
 
-# How many pairs, groups and conflicts are written out.
+# The number of pairs, groups and conflicts that are shown.
 SHOWN = 3
-# Longer ones are cut.
+# Longer texts are cut.
 WIDTH = 80
 
 
 def pairs_view(pairs: Pairs) -> str:
-    """Write pairs as HTML."""
+    """Return pairs as HTML."""
     groups = [group for group in pairs.components() if len(group) > 1]
     n_named = len(pairs.ids)
     shown = with_all_listed(pairs, SHOWN + 1)
@@ -29,7 +29,7 @@ def pairs_view(pairs: Pairs) -> str:
         ("must-links", f"{pairs.n_must:,}", _first(shown.must)),
         ("cannot-links", f"{pairs.n_cannot:,}", _first(shown.cannot)),
         ("samples named", f"{n_named:,}{of_all}", _first(pairs.ids)),
-        ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
+        ("groups connected by must-links", f"{len(groups):,}", _first(groups)),
         ("conflicts", f"{pairs.n_conflicts:,}", ""),
     ]
     if pairs.n_adaptive:
@@ -48,7 +48,7 @@ def _first(values: Sequence[object]) -> str:
 
 
 def _explained(pairs: Pairs) -> str:
-    """Explain the first conflicts as a list; empty if there is none."""
+    """Return the first conflicts as an HTML list; empty if there are none."""
     found = pairs.conflicts(limit=SHOWN)
     items = "".join(f"<li>{escape(str(conflict))}</li>" for conflict in found)
     return f"<ul>{items}</ul>" if items else ""
@@ -57,21 +57,21 @@ def _explained(pairs: Pairs) -> str:
 def count_pairs(
     pairs: Pairs, sample_ids: Iterable[Hashable] | None, n_samples: int | None
 ) -> dict[str, Any]:
-    """Count pairs, over all samples or those of one fold; see `Pairs.summary`."""
-    held = pairs
+    """Count pairs over all samples or over those of one fold; see `Pairs.summary`."""
+    kept = pairs
     if sample_ids is not None:
         present = set(sample_ids)
         n_samples = len(present)
-        held = pairs.restrict(present)
+        kept = pairs.restrict(present)
     total = n_samples or pairs.n_samples
-    n_named = len(held.ids)
+    n_named = len(kept.ids)
     return {
-        "must": held.n_must,
-        "cannot": held.n_cannot,
-        "conflicts": held.n_conflicts,
-        "components": sum(len(group) > 1 for group in held.components()),
+        "must": kept.n_must,
+        "cannot": kept.n_cannot,
+        "conflicts": kept.n_conflicts,
+        "components": sum(len(group) > 1 for group in kept.components()),
         "samples": n_named,
         "coverage": n_named / total if total else None,
-        "lost_must": pairs.n_must - held.n_must,
-        "lost_cannot": pairs.n_cannot - held.n_cannot,
+        "lost_must": pairs.n_must - kept.n_must,
+        "lost_cannot": pairs.n_cannot - kept.n_cannot,
     }

@@ -1,4 +1,4 @@
-"""The union of pairs, those of some samples, and whether two values hold the same pairs."""
+"""Unions, subsets and equality of `Pairs`."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 
 def union(ours: Pairs, theirs: Pairs) -> Pairs:
-    """Return the pairs of both; see `Pairs.__or__`."""
+    """Return the union of two sets of pairs; see `Pairs.__or__`."""
     if ours.n_samples and theirs.n_samples and ours.n_samples != theirs.n_samples:
         raise GuidedValueError(
-            f"Pairs over {ours.n_samples} samples and pairs over {theirs.n_samples} samples "
-            "number different rows.",
+            f"Cannot join pairs with n_samples={ours.n_samples} and pairs with "
+            f"n_samples={theirs.n_samples}: their row numbers mean different samples.",
             "Name samples by id to join them.",
         )
     ids, stay, moved = _joined_ids(ours, theirs)
@@ -42,14 +42,14 @@ def union(ours: Pairs, theirs: Pairs) -> Pairs:
 
 
 def _joined_ids(ours: Pairs, theirs: Pairs) -> tuple[tuple[Hashable, ...], IntArray, IntArray]:
-    """Return the ids of both, and the place among them of each of ours, and of theirs."""
+    """Return the ids of both, and the positions among these of our ids and of their ids."""
     codes = {sample: code for code, sample in enumerate(ours._ids)}
     moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
     return tuple(codes), np.arange(len(ours._ids)), moved
 
 
 def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
-    """Keep the pairs of some samples, and the labels of these; see `Pairs.restrict`."""
+    """Keep the pairs and labels of the given samples; see `Pairs.restrict`."""
     present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
     kept = np.array([sample in present for sample in pairs._ids], dtype=bool)
     rows = np.where(kept, np.arange(len(kept)), -1)
@@ -59,7 +59,7 @@ def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
 
 
 def renamed_pairs(pairs: Pairs, name: Callable[[Any], Hashable]) -> Pairs:
-    """Name the samples of listed pairs otherwise; two that get one name become one sample."""
+    """Rename the samples of listed pairs; samples with the same new name are merged."""
     ids, became = renamed(pairs._ids, name)
     must, cannot = became[pairs._must], became[pairs._cannot]
     both = np.concatenate([must[pairs._adaptive[0]], cannot[pairs._adaptive[1]]])
@@ -67,7 +67,7 @@ def renamed_pairs(pairs: Pairs, name: Callable[[Any], Hashable]) -> Pairs:
 
 
 def are_equal(ours: Pairs, theirs: Pairs) -> bool:
-    """Tell whether both hold the same pairs, without a list of those that the same labels imply."""
+    """Return whether both have the same pairs; those implied by equal labels are not listed."""
     if hash(ours) != hash(theirs):
         return False
     ids, stay, moved = _joined_ids(ours, theirs)
@@ -79,7 +79,7 @@ def are_equal(ours: Pairs, theirs: Pairs) -> bool:
 
 
 def _contents(pairs: Pairs) -> tuple[Any, ...]:
-    """Return the listed pairs so that their order does not count."""
+    """Return the listed pairs as sets, which ignore their order."""
     kinds = []
     for codes, weights in zip((pairs._must, pairs._cannot), pairs._weights, strict=True):
         ends = map(frozenset, pairs._decode(codes))

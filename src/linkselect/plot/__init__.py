@@ -1,9 +1,9 @@
-"""Pictures: a fitted selector or a result becomes Axes.
+"""Plots of fitted selectors and results.
 
-Every function draws into the `ax` it is given, or into a new pyplot figure, and returns the
-Axes. No screen is needed. Lines differ in style and marker, bars in hatching, so that nothing
-depends on colour alone. In a long loop pass your own `ax` or close the figures: pyplot keeps
-every figure that it made.
+Every function draws into the given `ax`, or into a new pyplot figure, and returns the Axes. No
+display is needed. Lines differ in style and marker, and bars in hatching, so that nothing depends
+on colour alone. In a long loop, pass your own `ax` or close the figures, because pyplot keeps every
+figure that it creates.
 """
 
 from linkselect.plot._comparisons import agreement, curves

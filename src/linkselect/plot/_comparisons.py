@@ -1,4 +1,4 @@
-"""Pictures of several methods beside each other: accuracy curves and agreement of rankings."""
+"""Plots that compare methods: accuracy curves and agreement of rankings."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MARKERS_PER_LINE = 9
-# More methods than this have their legend beside the picture, or no numbers in the cells.
+# With more methods, the legend is outside the axes, or the cells have no numbers.
 MOST_IN_LEGEND = 5
 MOST_NUMBERED = 16
-# The top of the scale of a heat map lies above 1, so that the darkest blue is not reached.
+# The colour scale of a heat map ends above 1, so that no cell has the darkest blue.
 TOP_OF_SCALE = 1.15
-# Of the line beside a name, in letters.
+# The length of lines in a legend, in units of the font size.
 HANDLE_LENGTH = 3.2
 
 
 def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
-    """Draw accuracy against the number of features, one line for each method.
+    """Draw accuracy against the number of features, with one line per method.
 
-    A band shows one standard deviation over runs to either side. Runs without a value are left
-    out. Lines differ in dashes and markers as well as in colour.
+    Bands show ± 1 standard deviation over runs. Runs without a value are ignored. Lines differ in
+    dashes, markers and colour.
 
     Parameters
     ----------
     curves : mapping of str to Curve
         The curve of each method, by name.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
 
     Returns
     -------
@@ -74,26 +74,26 @@ def _add_legend(
     where: Axes | Figure | SubFigure, lines: Any, names: list[str], **look: Any
 ) -> None:
     settings = {"frameon": False, "handlelength": HANDLE_LENGTH, "fontsize": "small", **look}
-    # A legend drops names that start with an underscore, so it gets them afterwards.
+    # Legends omit labels that start with an underscore, so the names are set afterwards.
     legend = where.legend(lines, ["method"] * len(names), **settings)
     style.make_plain(legend.get_texts(), names)
 
 
 def legend_below(ax: Axes) -> None:
-    """Move the legend of curves below them, if there is no room beside or inside."""
+    """Move the legend below the curves."""
     _add_legend(ax, *_legend_of(ax), loc="upper center", bbox_to_anchor=(0.5, -0.22))
 
 
 def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
-    """Say in how many columns, 3 at most, names stand in a legend of this width."""
-    # Beside a name stand its line and the gap to the next column.
+    """Return the number of columns, at most 3, of a legend of this width."""
+    # A column contains a line, a name and the gap to the next column.
     widest = max(style.text_width(style.short_name(name), size) for name in names)
     each = widest + (HANDLE_LENGTH + 3.2) * size / 72
     return int(np.clip(inches // each, 1, 3))
 
 
 def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
-    """Give the legend of curves to a figure with constrained layout, which makes room for it."""
+    """Move the legend below the axes of a figure with constrained layout, which makes room."""
     lines, names = _legend_of(ax)
     ax.get_legend().remove()  # type: ignore[union-attr]
     place = {"loc": "outside lower center", "ncols": n_columns, "borderpad": 0.1}
@@ -112,11 +112,11 @@ def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
     n_features = np.asarray(curve.n_features)
     mean, spread = style.mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
     if np.any(spread > 0):
-        # Many bands over each other would be one grey cloud.
+        # Many overlapping bands need to be more transparent.
         pale = 0.4 / (n_curves + 1)
         low, high = mean - spread, mean + spread
         ax.fill_between(n_features, low, high, color=colour, alpha=pale, linewidth=0)
-    # Markers of different lines start at different points, so that they do not hide each other.
+    # Markers of different lines are at different points, so that they do not overlap.
     step = max(1, round(len(n_features) / MARKERS_PER_LINE))
     start = (place * step) // max(1, n_curves)
     return ax.plot(
@@ -134,19 +134,19 @@ def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
 
 
 def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) -> Axes:
-    """Draw how far rankings agree, for every two methods, as a heat map with numbers.
+    """Draw the pairwise agreement of rankings as a heat map with numbers.
 
-    Below the diagonal stands Spearman's rank correlation over all features, above it the share
-    of features that two methods have in common among their `k` best.
+    Values below the diagonal are Spearman rank correlations over all features. Values above it are
+    the proportions of the `k` best features that two methods have in common.
 
     Parameters
     ----------
     rankings : mapping of str to fitted selector or array-like
-        For each method its fitted selector, or the rank of each feature, 1 for the best.
+        The fitted selector of each method, or the rank of each feature, where 1 is the best.
     k : int, default=10
-        How many of the best features to compare; all if there are fewer.
+        The number of best features to compare; all if there are fewer.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     if not rankings:
         raise GuidedValueError("rankings is empty.", "Pass at least one method and its ranking.")
     if k < 1:
-        raise GuidedValueError(f"k={k}, but at least one feature is compared.", "Choose 1 or more.")
+        raise GuidedValueError(f"k={k} must be at least 1.", "Choose 1 or more.")
     ranks = np.array(_checked_ranks(rankings))
     k = min(k, ranks.shape[1])
     side = min(1.9 + 0.62 * len(ranks), 9.5)
@@ -179,7 +179,7 @@ def _checked_ranks(rankings: Mapping[str, Any]) -> list[NDArray[Any]]:
         ranks = np.asarray(getattr(ranking, "ranking_", ranking))
         if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
             raise GuidedValueError(
-                f"The ranking {name!r} is not a row of ranks from 1.",
+                f"The ranking {name!r} does not contain ranks from 1 on.",
                 "Pass selector.ranking_ (not order_).",
             )
         if found and ranks.size != found[0].size:
@@ -203,7 +203,7 @@ def draw_agreement(
     n_methods = len(names)
     shown = np.where(np.tri(n_methods, k=-1, dtype=bool), correlation, overlap)
     np.fill_diagonal(shown, np.nan)
-    # One scale for both halves, from light to dark, so that grey shows the same order.
+    # Both halves share one scale from light to dark, which also works in grey.
     low = min(0.0, float(np.nanmin(shown))) if n_methods > 1 else 0.0
     ax.imshow(shown, cmap="Blues", vmin=low, vmax=TOP_OF_SCALE, interpolation="nearest")
     labels = [style.short_name(name, 22) for name in names]
@@ -215,8 +215,8 @@ def draw_agreement(
     if 1 < n_methods <= MOST_NUMBERED:
         _write_numbers(ax, shown, low)
     look: dict[str, Any] = {"loc": "left", "color": style.INK}
-    ax.set_title(f"above: shared among the best {k}", fontsize="medium", **look)
-    ax.set_xlabel("below: rank correlation (Spearman)", **look)
+    ax.set_title(f"above: proportion of the best {k} in common", fontsize="medium", **look)
+    ax.set_xlabel("below: Spearman rank correlation", **look)
 
 
 def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
@@ -225,7 +225,7 @@ def _write_numbers(ax: Axes, shown: FloatArray, low: float) -> None:
         if row == column:
             continue
         dark = (value - low) / (TOP_OF_SCALE - low) > 0.55
-        # Not the colours of the page around it: a cell stays as it is in the dark.
+        # Fixed colours, because cells look the same on light and dark pages.
         colour = "#fefefe" if dark else "#111111"
         number = f"{value:.2f}".replace("-0.00", "0.00")
         ax.text(column, row, number, ha="center", va="center", color=colour, fontsize=size)

@@ -1,4 +1,4 @@
-"""Scores and values of features along one axis, which need not begin at 0."""
+"""Draw scores and values of features along one axis, which need not start at 0."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from linkselect.plot import _style as style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More features than this have no room for names.
+# With more features there is no room for names.
 MOST_NAMED = 60
-# Scores that differ by more than this factor are drawn by their order of magnitude.
+# The axis is logarithmic if scores differ by more than this factor.
 WIDE_RANGE = 100.0
 LONGEST_GROUP = 14
 
@@ -29,10 +29,10 @@ def draw_scores(
     greater_is_better: bool,
     longest_name: int = 28,
 ) -> None:
-    """Draw one dot for each value, the first on top: full if selected, else hollow.
+    """Draw one dot per value, the first at the top, filled if the feature is selected.
 
-    The axis spans the values that are shown, so that close ones can be told apart. It is reversed
-    if smaller is better. A feature without a score has no dot; an infinite one is at the edge.
+    The axis spans the shown values, so that close values remain distinct. It is reversed if smaller
+    is better. A feature without a score has no dot, and infinite scores are at the edge.
     """
     low, high, is_log = _limits(values)
     better, worse = (high, low) if greater_is_better else (low, high)
@@ -57,9 +57,9 @@ def draw_scores(
     style.calm(ax, grid, x=f"score ({direction} is better: to the right)")
     ax.spines["left"].set_visible(False)
     if selected.any() and not selected.all():
-        # The lower right corner is free if the last dots are in the worse half.
+        # The lower right corner is empty if the last dots are in the worse half.
         last = (shown[-3:] - worse) / (better - worse)
-        is_free = not np.any(last >= 0.5)  # nor is a feature without a score there
+        is_free = not np.any(last >= 0.5)  # a missing score is NaN, which has no dot
         where: Any = "lower right" if named and is_free else "best"
         ax.legend(loc=where, handletextpad=0.2, **style.LEGEND)
 
@@ -67,23 +67,23 @@ def draw_scores(
 def draw_frequencies(
     ax: Axes, shares: FloatArray, errors: FloatArray, p_values: Sequence[str] | None = None
 ) -> None:
-    """Draw selection frequencies beside scores, with two standard errors to either side.
+    """Draw selection frequencies ± 2 standard errors to the right of scores.
 
     Parameters
     ----------
     ax : matplotlib Axes
-        Where the scores are drawn.
+        The axes with the scores.
     shares, errors : ndarray of shape (n_shown,)
         The frequencies and their Monte Carlo standard errors.
     p_values : sequence of str, optional
-        Written to the right.
+        Text to the right of the frequencies.
     """
     place = ax.get_subplotspec()
     assert place is not None
     grid = place.subgridspec(1, 2, width_ratios=(1.0, 0.36))
     ax.set_subplotspec(grid[0])
     beside = ax.figure.add_subplot(grid[1])
-    # There is less room now.
+    # The label has to fit the narrower axes.
     ax.set_xlabel(ax.get_xlabel().replace(": to the right", "").replace(" (", "\n("))
     if (legend := ax.get_legend()) is not None:
         legend.remove()
@@ -106,7 +106,7 @@ def draw_frequencies(
 
 
 def _limits(values: FloatArray) -> tuple[float, float, bool]:
-    """Return the ends of the axis, a little beyond the finite values, and whether it is in logs."""
+    """Return the limits of the axis around the finite values, and whether it is logarithmic."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return -1.0, 1.0, False
@@ -121,7 +121,7 @@ def _limits(values: FloatArray) -> tuple[float, float, bool]:
 def _label(
     ax: Axes, names: Sequence[str], values: FloatArray, named: bool, longest_name: int
 ) -> None:
-    """Write names on the left and values on the right, if there is room."""
+    """Write names to the left and values to the right, if there is room."""
     ax.tick_params(axis="y", length=0)
     if not named:
         ax.set_ylabel("rank", color=style.INK)
@@ -138,15 +138,15 @@ def _label(
 
 
 def draw_groups(ax: Axes, groups: Sequence[Any]) -> None:
-    """Draw one strip for each group, the first on top.
+    """Draw the distribution of each group as a dot with thick and thin lines, the first at the top.
 
     Parameters
     ----------
     ax : matplotlib Axes
-        Where to draw.
+        The axes to draw into.
     groups : sequence of dict
-        The `label` of each, and its `quantiles` at 5, 25, 50, 75 and 95 %: ends of a thin line,
-        ends of a thick one, and a dot.
+        The `label` of each group, and its `quantiles` at 5, 25, 50, 75 and 95 %. The thin line
+        spans 5 to 95 %, the thick line 25 to 75 %, and the dot is the median.
     """
     for place, group in enumerate(groups):
         low, first, middle, third, high = group["quantiles"]
@@ -162,7 +162,7 @@ def draw_groups(ax: Axes, groups: Sequence[Any]) -> None:
 
 
 def draw_histogram(ax: Axes, counts: Sequence[int], low: float, high: float) -> None:
-    """Draw how often values occur between the lowest and the highest."""
+    """Draw a histogram."""
     edges = np.linspace(low, high, len(counts) + 1)
     ax.stairs(counts, edges, fill=True, color=style.FILL)
     ax.set_yticks([])

@@ -1,4 +1,4 @@
-"""Pictures of one fitted selector: its scores, its path, its mask, the number of features."""
+"""Plots of a fitted selector: scores, search path, selected pixels, number of features."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ MOST_TICKS = 6
 def scores(
     selector: Any, n: int = 20, names: Sequence[str] | None = None, ax: Axes | None = None
 ) -> Axes:
-    """Draw the scores of the best features as dots, best on top.
+    """Draw the scores of the best features as dots, with the best at the top.
 
-    Better is to the right, whatever the direction of the score. The axis spans the scores that
-    are shown and need not begin at 0. Selected features have a full dot, the others a hollow one.
-    A feature without a score has no dot and says so; an infinite score is at the edge.
+    Better scores are always to the right. The axis spans the shown scores and need not start at 0.
+    Filled dots are selected features. A feature without a score has no dot, and infinite scores are
+    at the edge.
 
     Parameters
     ----------
     selector : fitted selector
-        One of this library, or of scikit-learn with `scores_`.
+        A selector of this library, or of scikit-learn with `scores_`.
     n : int, default=20
-        How many features to draw at most. Above 60 there is no room for their names.
+        The maximum number of features to draw. With more than 60, names are omitted.
     names : sequence of str, optional
         One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
 
     Returns
     -------
@@ -57,10 +57,10 @@ def scores(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x2', 'x3', 'x0', 'x1']
     """
-    hint = "Pass a fitted selector, of a Pipeline its step: pipeline['selector']."
+    hint = "Pass a fitted selector; for a Pipeline, its step: pipeline['selector']."
     values = _fitted(selector, "scores_", hint)
     if n < 1:
-        raise GuidedValueError(f"n={n}, but at least one feature is drawn.", "Choose 1 or more.")
+        raise GuidedValueError(f"n={n} must be at least 1.", "Choose 1 or more.")
     named = checked_names(selector, names)
     greater = describe(selector).greater_is_better
     best = np.asarray(getattr(selector, "order_", best_first(values, greater)))[:n]
@@ -72,20 +72,20 @@ def scores(
 
 
 def path(selector: Any, ax: Axes | None = None) -> Axes:
-    """Draw the criterion after each added feature, and mark its best point if it has one.
+    """Draw the criterion after each added feature, and mark its optimum if there is one.
 
-    The best point is marked if values for different numbers of features can be compared: the
-    minimum for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The path of
-    other selectors holds the value of each feature when it was chosen, or falls with every
-    feature, so that its best point is always the first one. A dotted line shows how many features
-    are selected. If the path is an estimate, a band shows twice its standard error.
+    The optimum is marked if values for different numbers of features are comparable: the minimum
+    for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The paths of other
+    selectors contain the value of each feature when it was selected, or decrease with every
+    feature, so their best value is always the first. A dotted line marks the number of selected
+    features. If the path is an estimate, a band shows ± 2 standard errors.
 
     Parameters
     ----------
     selector : fitted selector
-        One that adds features step by step and has a `path_`.
+        A selector that adds features step by step and has a `path_`.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
 
     Returns
     -------
@@ -100,7 +100,7 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of features'
     """
-    hint = "Selectors that search have one, such as SimilarityConstraintScore."
+    hint = "Only selectors that search have one, such as SimilarityConstraintScore."
     values = _fitted(selector, "path_", hint)
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
@@ -121,7 +121,7 @@ def draw_path(
     *,
     mark_best: bool = True,
 ) -> None:
-    """Draw values over 1, 2, ... features, and perhaps mark the best of them."""
+    """Draw values for 1, 2, ... features, and mark the best of them if `mark_best`."""
     steps = np.arange(1, len(values) + 1)
     if errors is not None and np.any(np.asarray(errors) > 0):
         spread = 2 * np.asarray(errors)
@@ -141,7 +141,7 @@ def _mark_best(ax: Axes, values: FloatArray, best: int, greater_is_better: bool)
     kind = "maximum" if greater_is_better else "minimum"
     at = (best + 1.0, float(values[best]))
     ax.plot(*at, marker="D", markersize=9, color=STRESS, markerfacecolor="none", mew=2, zorder=4)
-    # Beside the point, on the side that has more room; inside the picture above or below.
+    # Place the text on the side of the point with more room.
     right = best < 0.6 * len(values)
     ax.margins(y=0.34)
     note(
@@ -161,23 +161,23 @@ def mask(
     image: ArrayLike | None = None,
     order: Literal["C", "F"] = "C",
 ) -> Axes:
-    """Draw which pixels are selected, alone or over an image.
+    """Draw the selected pixels, alone or over an image.
 
-    Alone, selected pixels are dark. Over an image the pixels that are not selected are faded,
-    and a line runs around the selected ones.
+    Without an image, selected pixels are dark. Over an image, the other pixels are faded and the
+    selected ones are outlined.
 
     Parameters
     ----------
     selector : fitted selector
-        One that was fitted on images, one pixel per feature.
+        A selector that was fitted on images, with one feature per pixel.
     shape : (int, int)
         Height and width in pixels.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
     image : array-like, optional
-        Grey values of one image, with this shape or flat as a row of X.
+        Grey values of one image, with this shape or flat like a row of X.
     order : {"C", "F"}, default="C"
-        Whether features run along rows ("C") or down columns ("F", as in files of MATLAB).
+        Whether pixels are ordered by rows ("C") or by columns ("F", as in MATLAB).
 
     Returns
     -------
@@ -211,7 +211,7 @@ def mask(
 
 
 def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) -> None:
-    """Draw selected pixels dark, or an image of which the others are faded."""
+    """Draw selected pixels dark, or an image in which the other pixels are faded."""
     if image is None:
         shades = np.where(selected, 0.18, 0.93)
     else:
@@ -226,7 +226,7 @@ def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) ->
 
 
 def _outline(selected: BoolArray) -> Any:
-    """Return the lines between selected pixels and others."""
+    """Return the lines between selected and other pixels."""
     from matplotlib.collections import LineCollection
 
     padded = np.pad(selected, 1)
@@ -239,7 +239,7 @@ def _outline(selected: BoolArray) -> Any:
 
 
 def _fitted(selector: Any, attribute: str, hint: str) -> FloatArray:
-    """Return an attribute of a fitted selector as an array, or raise if it has none."""
+    """Return an attribute of a fitted selector as an array, or raise an error."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)
     if found is None:
@@ -256,9 +256,9 @@ def draw_number(
     measure: str,
     chance: float | None = None,
 ) -> None:
-    """Draw a measure over numbers of features with its standard error, and mark the chosen one.
+    """Draw a measure ± its standard error against the number of features, and mark the selection.
 
-    Numbers of features grow by factors, so their axis does.
+    The axis of the number of features is logarithmic.
     """
     x = np.asarray(counts, dtype=float)
     mean, error = np.asarray(means, dtype=float), np.asarray(errors, dtype=float)
@@ -277,9 +277,9 @@ def draw_number(
 def draw_ranked_scores(
     ax: Axes, values: FloatArray, n_selected: int, greater_is_better: bool
 ) -> None:
-    """Draw the scores in the order of their ranks, better upwards, and mark the last one kept."""
+    """Draw scores by rank, with better scores at the top, and mark the number selected."""
     last = len(values)
-    # More points than that are not seen.
+    # More points would not be visible.
     ranks = np.unique(np.geomspace(1, last, 400).astype(np.intp))
     ranks = ranks[np.isfinite(values[ranks - 1])]
     ax.plot(ranks, values[ranks - 1], color=FILL, linewidth=1.4)
@@ -294,7 +294,7 @@ def draw_ranked_scores(
 
 
 def spread_numbers(ax: Axes, counts: Sequence[int], n_selected: int | None = None) -> None:
-    """Let the axis of numbers of features grow by factors, as the numbers do."""
+    """Make the axis of the number of features logarithmic."""
     ticks = number_ticks(counts)
     if n_selected is not None and counts[0] <= n_selected <= counts[-1]:
         ticks = _with_tick(ticks, n_selected)
@@ -308,8 +308,8 @@ def _by_factors(ax: Axes, ticks: list[int]) -> None:
 
 
 def _with_tick(ticks: list[int], wanted: int) -> list[int]:
-    """Add a tick, and leave out those that it would be written over."""
-    # As a share of the axis; wider numbers need more of it.
+    """Add a tick, and remove those that it would overlap."""
+    # As a proportion of the axis; wider numbers need more room.
     room = (0.08 + 0.02 * len(f"{ticks[-1]:,}")) * np.log(ticks[-1] / ticks[0])
     others = [tick for tick in ticks if abs(np.log(tick / wanted)) >= room and tick != wanted]
     return sorted([*others, wanted])
@@ -317,15 +317,15 @@ def _with_tick(ticks: list[int], wanted: int) -> list[int]:
 
 def _mark_selected(ax: Axes, first: float, last: float, n_selected: int) -> None:
     ax.axvline(n_selected, color=STRESS, linestyle=":", linewidth=1.2)
-    # On the side that has more room.
+    # Place the text on the side with more room.
     right = np.log(n_selected / first) <= 0.5 * np.log(last / first)
     where = {"xycoords": ("data", "axes fraction"), "ha": "left" if right else "right"}
     shift = (4 if right else -4, 0)
-    note(ax, f"{n_selected:,} kept", (n_selected, 0.98), shift, va="top", **where)
+    note(ax, f"{n_selected:,} selected", (n_selected, 0.98), shift, va="top", **where)
 
 
 def number_ticks(counts: Sequence[int]) -> list[int]:
-    """Choose a few round numbers of an axis of factors: 1, 3, 10, 30, ... and the last.
+    """Choose a few ticks for a logarithmic axis: round numbers and the last one.
 
     Examples
     --------
@@ -340,5 +340,5 @@ def number_ticks(counts: Sequence[int]) -> list[int]:
     wanted = [tick for tick in (1, 2, 5, 10, 20, 50, 100, 200, 500) if tick <= every[-1]]
     if len(wanted) > MOST_TICKS:
         wanted = [tick for tick in (1, 5, 20, 100, 500) if tick <= every[-1]]
-    # A last number close to a round one would be written over it.
+    # A last number close to a round one would overlap it.
     return wanted if every[-1] < 1.6 * wanted[-1] else [*wanted, every[-1]]

@@ -1,4 +1,4 @@
-"""Pictures of pairs: which samples they join, and what each of them changes in a ranking."""
+"""Plots of pairs: the samples that they join, and their influence on a ranking."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from linkselect.plot import _style as style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# More points than this are stored as dots of an image in vector files.
+# More points than this are rasterized in vector files.
 MOST_VECTOR_POINTS = 2000
-# More bars than this have no room for names.
+# With more bars there is no room for names.
 MOST_NAMED_BARS = 60
 LONGEST_MOVED = 24
 
@@ -33,24 +33,24 @@ def pairs(
     sample_ids: Iterable[Hashable] | None = None,
     max_pairs: int = 1000,
 ) -> Axes:
-    """Draw pairs as lines over a view of the samples in two dimensions.
+    """Draw samples in two dimensions, and pairs as lines between them.
 
-    Must-links are full lines, cannot-links dashed ones. Samples in a pair are full dots, others
-    pale ones. More than two columns are shown by their first two principal components.
+    Must-links are solid lines and cannot-links dashed lines. Samples without pairs are pale. Data
+    with more than two columns are projected on their first two principal components.
 
     Parameters
     ----------
     pairs : Pairs
-        Which samples belong together and which do not.
+        The must-links and cannot-links.
     X : array-like of shape (n_samples, n_features)
         The samples.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
     sample_ids : iterable of hashable, optional
-        One id per row, by which the pairs name samples. Default: the index of a pandas frame,
-        else row numbers.
+        The ids that the pairs use, one per row. Default: the index of a pandas frame, else row
+        numbers.
     max_pairs : int, default=1000
-        If there are more pairs, draw about that many, evenly taken; the legend says so.
+        The approximate maximum number of pairs to draw; the legend states the number.
 
     Returns
     -------
@@ -65,7 +65,7 @@ def pairs(
     >>> [text.get_text() for text in ax.get_legend().get_texts()]
     ['must-links (1)', 'cannot-links (1)']
     """
-    refuse_stored("This picture", X)
+    refuse_stored("This plot", X)
     must, cannot = pair_rows(pairs, X, sample_ids)
     view, labels = two_dimensional_view(X)
     ax = style.axes_or_new(ax, 6.0, 4.6)
@@ -120,19 +120,19 @@ def draw_pairs(
 
 
 def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw by how many places features would move without each pair, the largest on top.
+    """Draw the mean change in rank without each pair, with the largest at the top.
 
-    Must-links have a full bar, cannot-links a hatched one, with the feature that would move most
-    beside it. A pair that the selector cannot be fitted without comes first and says so.
+    Bars of must-links are filled and bars of cannot-links hatched, with the feature that would move
+    most next to them. Pairs without which the selector cannot be fitted come first.
 
     Parameters
     ----------
     worth : sequence of PairWorth
-        What `linkselect.evaluation.pair_worth` returned.
+        The result of `linkselect.evaluation.pair_worth`.
     n : int, default=20
-        How many pairs to draw at most. Above 60 there is no room for names.
+        The maximum number of pairs to draw. With more than 60, names are omitted.
     ax : matplotlib Axes, optional
-        Where to draw. Default: a new figure.
+        The axes to draw into. Default: a new figure.
 
     Returns
     -------
@@ -149,9 +149,9 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     '0 - 60'
     """
     if not worth:
-        raise GuidedValueError("worth is empty.", "Pass what evaluation.pair_worth returned.")
+        raise GuidedValueError("worth is empty.", "Pass the result of evaluation.pair_worth.")
     if n < 1:
-        raise GuidedValueError(f"n={n}, but a picture has at least one bar.", "Choose 1 or more.")
+        raise GuidedValueError(f"n={n} must be at least 1.", "Choose 1 or more.")
     shifts = np.array([one.rank_shift for one in worth], dtype=float)
     needed = np.isnan(shifts)
     best = np.lexsort((-np.where(needed, 0.0, shifts), ~needed))[:n]
@@ -166,7 +166,7 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     ax.margins(x=0.3)
     ax.set_xlim(left=0)
     ax.legend(loc="lower right", **style.LEGEND)
-    style.calm(ax, "x", x="mean change of rank without the pair")
+    style.calm(ax, "x", x="mean change in rank without the pair")
     return ax
 
 
@@ -185,8 +185,8 @@ def _name_bars(ax: Axes, drawn: list[PairWorth]) -> None:
     ax.set_yticks(range(len(drawn)), names, fontsize="small", **style.PLAIN_TEXT)
     ax.tick_params(axis="y", length=0)
     for place, one in enumerate(drawn):
-        text = style.short_name(one.moved[0], LONGEST_MOVED) if one.moved else "none moves"
+        text = style.short_name(one.moved[0], LONGEST_MOVED) if one.moved else "no change"
         if np.isnan(one.rank_shift):
-            text = "needed: no ranking without it"
+            text = "no ranking without it"
         at = (float(np.nan_to_num(one.rank_shift)), place)
         style.note(ax, text, at, (4, 0), va="center", fontsize="x-small", color=style.MUTED)

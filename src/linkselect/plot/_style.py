@@ -1,4 +1,4 @@
-"""What all pictures share: where they are drawn, their colours, and names as plain text."""
+"""Axes, colours, sizes and text that all plots share."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 INK, MUTED, FAINT = "#24292f", "#656d76", "#c9d1d9"
 FILL, STRESS = "#2a6fa8", "#c2410c"
 
-# Colour, dashes and marker of each line: the colours suit colour-blind eyes (Okabe and Ito,
-# darkened on white), and dashes and markers tell the lines apart in grey.
+# Colour, dashes and marker of each line. The colours are safe for colour-blind readers (Okabe and
+# Ito, darkened for white), and dashes and markers distinguish the lines in grey.
 COLOURS = ("#0072b2", "#c2410c", "#00805c", "#8a5a9e", "#a07800", "#b5306e", "#24292f")
 DASHES: tuple[Any, ...] = ("-", (0, (5, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (9, 3)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">", "p", "*")
@@ -35,27 +35,27 @@ LINES = tuple(
     for i in range(len(COLOURS) * len(DASHES) * len(MARKERS))
 )
 
-# Names come from data: a dollar sign in them is no formula.
+# Names come from data, so a dollar sign does not start a formula.
 PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
-# A legend over the picture.
+# A legend inside the axes.
 LEGEND: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "none"}
 LONGEST_NAME = 28
 
-# Figures as journals want them: the width of a column, 8-point letters, fonts inside the file.
+# Figures for journals: the width of a column, 8-point text, embedded fonts.
 Width = Literal["single", "double"]
-# One column and both columns of a journal, in inches.
+# Widths of one and two journal columns in inches.
 INCHES: dict[Width, float] = {"single": 3.5, "double": 7.2}
 
 LETTERS = 8
 SIZES = ("axes.labelsize", "axes.titlesize", "xtick.labelsize", "ytick.labelsize")
 SETTINGS: dict[str, Any] = {
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that a figure is the same everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib, so that figures look the same everywhere
     **dict.fromkeys(("font.size", "legend.fontsize", *SIZES), LETTERS),
     **dict.fromkeys(("axes.linewidth", "xtick.major.width", "ytick.major.width"), 0.6),
     "lines.linewidth": 1.2,
     "text.color": INK,
     "axes.labelcolor": INK,
-    # Letters stay letters: TrueType fonts in PDF, text in SVG.
+    # Text remains text: TrueType fonts in PDF, text elements in SVG.
     "pdf.fonttype": 42,
     "svg.fonttype": "none",
     "svg.hashsalt": "linkselect",
@@ -64,12 +64,12 @@ SETTINGS: dict[str, Any] = {
 
 
 def have_matplotlib() -> bool:
-    """Tell whether pictures can be drawn."""
+    """Return whether matplotlib is installed."""
     return find_spec("matplotlib") is not None
 
 
 def check_matplotlib(what: str) -> None:
-    """Say what to install if pictures cannot be drawn."""
+    """Raise an error that says what to install if matplotlib is missing."""
     if not have_matplotlib():
         raise ImportError(
             f"{what} need matplotlib, which is not installed: pip install 'linkselect[plot]'"
@@ -78,7 +78,7 @@ def check_matplotlib(what: str) -> None:
 
 def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
     """Return the given Axes, or those of a new figure of this size in inches."""
-    check_matplotlib("Pictures")
+    check_matplotlib("Plots")
     if ax is not None:
         return ax
     import matplotlib.pyplot as plt
@@ -88,21 +88,21 @@ def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
 
 @contextmanager
 def styled(settings: dict[str, Any]) -> Iterator[None]:
-    """Draw with matplotlib's defaults and some other settings, whatever those of the session.
+    """Draw with matplotlib's defaults and these settings, independent of the session.
 
-    The backend stays that of the session.
+    The backend of the session is kept.
     """
     import matplotlib as mpl
 
     default: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
     with mpl.rc_context(default | settings), warnings.catch_warnings():
-        # Names may hold letters that the font lacks: a box is drawn for them, or the browser knows.
+        # Letters that the font lacks appear as boxes, or in another font in a browser.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
 
 
 def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | None = None) -> None:
-    """Take away the box, draw a faint grid along "x", "y" or "both", and name the axes."""
+    """Remove the frame, draw a light grid along "x", "y" or "both", and label the axes."""
     if x is not None:
         ax.set_xlabel(x, color=INK)
     if y is not None:
@@ -118,13 +118,13 @@ def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | No
 def note(
     ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
 ) -> None:
-    """Write a small text beside a point, so many points to the right of it and above."""
+    """Write a small text near a position, shifted to the right and upwards by points."""
     settings = {"fontsize": "small", "color": INK, **PLAIN_TEXT, **look}
     ax.annotate(text, at, xytext=shift, textcoords="offset points", **settings)
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
-    """Put a name on one line; a long one loses its middle, since both ends tell it apart."""
+    """Put a name on one line; a long name is shortened in its middle."""
     text = "".join(" " if unicodedata.category(sign)[0] == "C" else sign for sign in str(name))
     text = " ".join(text.split())
     if len(text) <= longest:
@@ -134,7 +134,7 @@ def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
 
 
 def text_width(text: str, size: float) -> float:
-    """Return how wide a text of this size in points is, in inches."""
+    """Return the width in inches of a text with this font size in points."""
     from matplotlib.figure import Figure
 
     figure = Figure(dpi=300)
@@ -143,7 +143,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
-    """Shorten a name until it is no wider than that: letters differ in width, and so do scripts."""
+    """Shorten a name until it is no wider than this, because letters differ in width."""
     shortened = short_name(name, longest)
     while longest > 3 and text_width(shortened, size) > inches:
         longest = min(longest, len(shortened)) - 1
@@ -152,21 +152,21 @@ def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_N
 
 
 def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:
-    """Write names into texts as they are, whatever signs they hold."""
+    """Set texts to names without interpreting special characters."""
     for text, name in zip(texts, names, strict=True):
         text.set_text(name)
         text.update(PLAIN_TEXT)
 
 
 def mean_and_spread(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return mean and deviation over runs; a run without a value does not count."""
+    """Return mean and standard deviation over runs; runs without a value are ignored."""
     known = np.ma.masked_invalid(values)
     return known.mean(axis=0).filled(np.nan), known.std(axis=0).filled(0.0)
 
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Draw as for a paper, whatever the style of the session."""
+    """Draw in the style of a publication, independent of the session."""
     check_matplotlib("Figures")
     with styled(SETTINGS):
         yield
@@ -178,14 +178,14 @@ def letter(ax: Axes, text: str) -> None:
 
 
 def add_caption(figure: Figure, text: str) -> None:
-    """Write what a figure shows below it, in lines as wide as the figure."""
+    """Write a caption below a figure, wrapped to its width."""
     room = 0.98 * figure.get_figwidth() - 0.02
-    # A letter of 6.5 points is about 0.049 inches wide.
+    # Start with slightly too many letters: one of 6.5 points is about 0.049 inches wide.
     n_letters = int(room / 0.047)
-    lines = textwrap.wrap(text, n_letters)
+    lines = textwrap.wrap(text, n_letters, break_on_hyphens=False)
     while n_letters > 20 and text_width(max(lines, key=len), 6.5) > room:
         n_letters -= 1
-        lines = textwrap.wrap(text, n_letters)
+        lines = textwrap.wrap(text, n_letters, break_on_hyphens=False)
     caption = figure.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=6.5, color=INK)
     caption.set_parse_math(False)
 
@@ -193,13 +193,13 @@ def add_caption(figure: Figure, text: str) -> None:
 def save_figure(
     figure: Figure, path: str | os.PathLike[str], kind: Literal["pdf", "svg", "png"], title: str
 ) -> None:
-    """Write a figure without the time and the place, so that the same call writes the same file."""
+    """Write a figure without a date, so that the same call writes the same file."""
     metadata: dict[str, Any] = {
         "pdf": {"Title": title, "CreationDate": None, "Creator": "linkselect", "Producer": None},
         "svg": {"Title": title, "Date": None, "Creator": "linkselect"},
         "png": {"Title": title, "Software": None},
     }[kind]
-    # In memory first: on a full disk, what matplotlib says while it writes a PDF hides the reason.
+    # In memory first, because on a full disk an error of matplotlib would hide the cause.
     drawn = io.BytesIO()
     figure.savefig(drawn, format=kind, metadata=metadata)
     Path(path).write_bytes(drawn.getbuffer())

@@ -1,4 +1,4 @@
-"""Reports: plain data becomes one self-contained page, or a figure for a paper."""
+"""Reports: self-contained HTML pages and figures for publications."""
 
 from linkselect.report._comparison_page import comparison_page, write_comparison
 from linkselect.report._figures import comparison_figure, ranking_figure

@@ -1,4 +1,4 @@
-"""A page about several methods on one table: who led, by how much, and how sure that is."""
+"""An HTML page that compares methods on one table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
-# The largest number of features over the smallest one.
+# The axis is logarithmic if the numbers of features differ by this factor.
 WIDE_RANGE = 20
 
 
@@ -35,18 +35,18 @@ def comparison_page(
     source: str | None = None,
     call: str | None = None,
 ) -> str:
-    """Make a page of HTML from a comparison of methods.
+    """Render a comparison of methods as an HTML page.
 
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.compare` returned.
+        The result of `linkselect.compare`.
     names : sequence of str, optional
         The names of the features. Default: x0, x1, ...
     source : str, optional
-        Where the data come from, such as the name of a file.
+        The source of the data, such as the name of a file.
     call : str, optional
-        What to type to get the same result.
+        The command or code that reproduces the result.
 
     Returns
     -------
@@ -79,14 +79,14 @@ def write_comparison(
     source: str | None = None,
     call: str | None = None,
 ) -> None:
-    """Write the page of a comparison to a file, whole or not at all.
+    """Write the page of a comparison to a file, completely or not at all.
 
     Parameters
     ----------
     comparison : Comparison
-        What `linkselect.compare` returned.
+        The result of `linkselect.compare`.
     path : str or path
-        The file; one that exists is replaced.
+        The file; an existing file is replaced.
     names, source, call
         As in `comparison_page`.
     """
@@ -97,7 +97,7 @@ def _pictures(found: Comparison) -> dict[str, str]:
     def draw_heat_map(ax: Axes, slim: bool) -> None:
         correlation, overlap = np.array(found.spearman), np.array(found.overlap)
         draw_agreement(ax, list(found.methods), correlation, overlap, found.top)
-        if slim:  # the text beside the picture says it
+        if slim:  # the caption contains this text
             ax.set_title("", loc="left")
             ax.set_xlabel("")
 
@@ -111,7 +111,7 @@ def _pictures(found: Comparison) -> dict[str, str]:
 
 
 def spread_if_wide(ax: Axes, measure: Measure) -> None:
-    """Let the axis of numbers of features grow by factors, if they span a large one."""
+    """Make the axis of the number of features logarithmic if it spans a wide range."""
     counts = measure.curves[measure.leader].n_features.tolist()
     if counts[-1] >= WIDE_RANGE * counts[0] and counts == sorted(counts):
         spread_numbers(ax, counts)

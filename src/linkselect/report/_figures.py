@@ -1,4 +1,4 @@
-"""Figures for a paper, from a summary or a comparison."""
+"""Figures for publications, from a summary or a comparison."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ if TYPE_CHECKING:
 
 INCHES_PER_FEATURE = 0.155
 LONGEST_NAME = {"single": 18, "double": 24}
-# The part of both columns that the curves of a comparison take; the heat map has the rest.
+# The proportion of the width for the curves of a comparison; the rest is for the heat map.
 CURVES_SHARE = 0.53
-# Names beside the heat map are no wider, in inches.
+# The maximum width of names next to the heat map, in inches.
 LABEL_ROOM = 1.45
-# In points: of the legend, and of the smallest numbers that can be read.
+# Font sizes in points: of the legend, and of the smallest readable numbers.
 LEGEND_LETTERS, SMALLEST_LETTERS = 6.7, 4.5
 
 
 def figure_caption(summary: Summary) -> str:
-    """Say what the figure of a summary shows, and by which rule the number was chosen."""
+    """Return the caption for the figure of a summary."""
     method, data = summary["method"], summary["data"]
     n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     text = (
-        f"The best {n_shown} features by {method['name']}; full dots are selected "
+        f"The best {n_shown} features by {method['name']}. Filled dots are selected features "
         f"({method['n_selected']:,} of {data['n_features']:,})."
     )
     number = summary["number_of_features"]
-    if number["rule"] != "given":  # a reader of the paper does not know the options
+    if number["rule"] != "given":  # readers do not know the options of the call
         text += f" {number['reason']}"
     found = summary["validation"]
     if found is not None and "frequency" in summary["ranking"]:
         text += (
             f" Selection frequency over {many(found['n_resamples'], 'resample')} of half the "
-            "samples, with two standard errors to either side."
+            "samples ± 2 standard errors."
         )
     if "adjusted" in summary["ranking"]:
-        text += " p: adjusted for all features by step-down max-T."
+        text += " p-values are adjusted for the number of features (step-down max-T)."
     if summary["number_of_features"]["curve"] is not None:
-        text += " The band is one standard error to either side."
+        text += " The band shows ± 1 standard error."
     return text
 
 
 def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
-    """Draw the best features, and what they are worth over their number if that was measured.
+    """Draw the best features, and their held-out performance by number if it was measured.
 
     Parameters
     ----------
     summary : dict
-        What `summarize` returned.
+        The result of `summarize`.
     width : {"single", "double"}, default="single"
-        One column of a journal (3.5 inches) or both (7.2 inches).
+        The width of one journal column (3.5 inches) or two (7.2 inches).
 
     Returns
     -------
@@ -103,20 +103,20 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
 
 
 def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
-    """Draw what the methods are worth over the number of features, and how far they agree.
+    """Draw the performance of methods by number of features, and the agreement of rankings.
 
     Parameters
     ----------
     found : Comparison
-        What `linkselect.compare` returned.
+        The result of `linkselect.compare`.
     width : {"single", "double"}, default="single"
-        One column of a journal (3.5 inches) or both (7.2 inches).
+        The width of one journal column (3.5 inches) or two (7.2 inches).
 
     Returns
     -------
     matplotlib Figure
     """
-    # matplotlib is loaded here only, so that its absence is explained.
+    # `paper_style` explains a missing matplotlib, so the import comes after it.
     with style.paper_style():
         from matplotlib.figure import Figure
 
@@ -127,7 +127,7 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
         first = 2.2 + 0.14 * -(-len(drawn_names) // n_columns)
         if len(names) == 1:
             figure = Figure(figsize=(INCHES[width], first + 0.3), layout="constrained")
-            # A part of its own, so that the caption stands below the legend.
+            # A separate subfigure keeps the caption below the legend.
             parts = [figure.add_subfigure(figure.add_gridspec()[0])]
         else:
             room = INCHES[width] - (0.0 if width == "single" else curves_room)
@@ -135,12 +135,12 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
                 f"{style.fitting_name(name, LABEL_ROOM, LETTERS, 24)}  {place + 1}"
                 for place, name in enumerate(names)
             ]
-            # Cells leave room for the names.
+            # Cells shrink to leave room for the names.
             widest = max(style.text_width(label, LETTERS) for label in labels)
             cell = min(0.42, (room - widest - 0.45) / len(labels))
             heights, shares = (first, cell * len(names) + 0.5), (CURVES_SHARE, 1 - CURVES_SHARE)
             figure, grid = _divided(width, heights, shares, 0.6 if width == "single" else 0.4)
-            # Laid out apart: long names in one do not narrow the other.
+            # With separate subfigures, long names in one do not narrow the other.
             parts = [figure.add_subfigure(grid[place]) for place in range(2)]
         axes = [part.add_subplot() for part in parts]
         measure = found.measures[0]
@@ -156,7 +156,7 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
-    """Draw the heat map with numbers in place of the names below it, which would lie slanted."""
+    """Draw the heat map with numbers below it instead of names."""
     n_methods = len(labels)
     draw_agreement(ax, labels, np.array(found.spearman), np.array(found.overlap), found.top)
     columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
@@ -164,7 +164,7 @@ def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float)
     ax.set_yticks(range(n_methods), labels)
     style.make_plain(ax.get_yticklabels(), labels)
     ax.set_xlabel("")  # the caption says it
-    # Beside its names and below its letter: the layout makes room as if it filled its place.
+    # Align the heat map with the letter of its panel.
     ax.set_anchor("NW")
     size = min(LETTERS, cell * 72 / 2.7)  # as wide as "-0.12"
     for text in list(ax.texts):
@@ -174,17 +174,17 @@ def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float)
 
 
 def comparison_caption(found: Comparison) -> str:
-    """Say what the figure of a comparison shows."""
+    """Return the caption for the figure of a comparison."""
     measure = found.measures[0]
     what = "Test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
     text = (
-        f"{what} by the number of features, mean over {len(measure.all_features)} runs; a band is "
-        "one standard deviation to either side."
+        f"{what} by number of features, mean ± standard deviation over "
+        f"{many(len(measure.all_features), 'run')}."
     )
     if len(found.methods) > 1:
         text += (
-            f" Agreement of the rankings: above the diagonal the share of the best {found.top} "
-            "features in common, below it Spearman's rank correlation; columns are numbered as "
+            f" Agreement of rankings: proportion of the best {found.top} features in common (above "
+            "the diagonal) and Spearman rank correlation (below it); columns are numbered like "
             "rows."
         )
     return text
@@ -193,7 +193,7 @@ def comparison_caption(found: Comparison) -> str:
 def _divided(
     width: Width, heights: tuple[float, float], shares: tuple[float, float], caption: float
 ) -> tuple[Figure, GridSpec]:
-    """Make room for two panels: above each other in one column, side by side in both."""
+    """Create a figure with two panels, stacked for one column or side by side for two."""
     from matplotlib.figure import Figure
 
     is_single = width == "single"

@@ -1,4 +1,4 @@
-"""Pictures inside a page: matplotlib draws, and the page's own colours replace the drawn ones."""
+"""Embed figures of matplotlib in a page as SVG that uses the colours of the page."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from linkselect.plot._style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, sty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# The width in inches on a screen, and on a phone: there a picture is drawn anew, since letters
-# that shrink with it could not be read.
+# Widths in inches for screens and for phones, which have a separate figure with readable letters.
 WIDE, SLIM = 7.2, 3.5
 
-# Drawn colours and what they are called in page.css, where they have a light and a dark value.
+# Colours of figures and their names in page.css, which defines light and dark values.
 VARIABLES = {
     **{colour: f"var(--line-{place})" for place, colour in enumerate(COLOURS)},
     INK: "var(--ink)",
@@ -30,7 +29,7 @@ VARIABLES = {
 
 
 def picture_colours() -> dict[str, str]:
-    """Return the light value of every colour of a picture by the name that page.css has for it."""
+    """Return the light value of every figure colour, by its name in page.css."""
     return {name[4:-1]: colour for colour, name in VARIABLES.items()}
 
 
@@ -41,16 +40,16 @@ def draw_both(
     height: float,
     slim_height: float | None = None,
 ) -> str:
-    """Draw a picture twice: for a wide page, and for a phone; the page shows one of them.
+    """Draw a figure for wide pages and another for phones; the page shows one of them.
 
     Parameters
     ----------
     draw : callable
-        Draws into the Axes that it is given; the second argument tells whether it is slim.
+        Draws into the given Axes; its second argument is True for phones.
     name, title
         As in `draw_svg`.
     height, slim_height : float
-        Heights in inches; the slim one is as high by default.
+        Heights in inches; by default, both are equal.
     """
     wide = draw_svg(lambda ax: draw(ax, False), name, title, WIDE, height)
     slim = draw_svg(
@@ -67,20 +66,20 @@ def draw_svg(
     height: float,
     letters: float = 10,
 ) -> str:
-    """Draw a picture as SVG text that can stand inside a page.
+    """Draw a figure as SVG text to embed in a page.
 
     Parameters
     ----------
     draw : callable
-        Draws into the Axes that it is given.
+        Draws into the given Axes.
     name : str
-        Unlike that of any other picture of the page; it begins every id.
+        A unique name on the page, which is the prefix of all ids.
     title : str
-        What the picture shows, for readers who cannot see it.
+        A description for screen readers.
     width, height : float
         Size in inches.
     letters : float, default=10
-        Size of letters in points.
+        Font size in points.
 
     Returns
     -------
@@ -100,7 +99,7 @@ def draw_svg(
 
 
 def _inline(svg: str, name: str, title: str) -> str:
-    """Fit an SVG file into a page: own ids, the page's colours, no namespaces."""
+    """Adapt an SVG file to a page: unique ids, colours of the page, no namespaces."""
     root = ElementTree.fromstring(svg)
     for parent in root.iter():
         for child in list(parent):
@@ -113,7 +112,7 @@ def _inline(svg: str, name: str, title: str) -> str:
         element.attrib.update({key: _fit(key, attributes[key], name) for key in attributes})
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
-    # No wider than it was drawn, or its letters would be larger than those of the page.
+    # At its original width at most, so that its text is not larger than that of the page.
     width = float(root.attrib["viewBox"].split()[2])
     style = f"max-width:{width / 72:.4g}in"
     root.attrib.update({"role": "img", "aria-label": title, "class": "picture", "style": style})

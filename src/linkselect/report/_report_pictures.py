@@ -1,4 +1,4 @@
-"""The pictures of a report, from its plain data."""
+"""The figures of a report, drawn from its plain data."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Draw = Callable[[Summary, "Axes", bool], None]
 
 
 def report_pictures(summary: Summary) -> dict[str, str]:
-    """Draw every picture that a summary has the data for."""
+    """Draw all figures for which the summary contains data."""
     n_dots = min(MOST_DOTS, len(summary["ranking"]["feature"]))
 
     def picture(draw: Draw, name: str, title: str, height: float, slim_height: float) -> str:
@@ -54,7 +54,7 @@ def report_pictures(summary: Summary) -> dict[str, str]:
 
 
 def profile_pictures(profiles: ProfilesSummary) -> list[str]:
-    """Draw one small picture for each feature."""
+    """Draw one small figure per feature."""
     drawn = []
     for place, one in enumerate(profiles["features"]):
         histogram, draw = one["histogram"], partial(draw_groups, groups=one["groups"])
@@ -66,7 +66,7 @@ def profile_pictures(profiles: ProfilesSummary) -> list[str]:
 
 
 def numbers(values: Sequence[Score]) -> FloatArray:
-    """Read back what JSON could not hold: None is no number, "inf" an infinite one."""
+    """Convert scores from JSON to numbers: None to NaN, and "inf" to infinity."""
     return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
 
 
@@ -92,7 +92,7 @@ def draw_best(summary: Summary, ax: Axes, slim: bool, longest_name: int | None =
 
 
 def draw_held_out(summary: Summary, ax: Axes, measure: str, chance: float | None = None) -> None:
-    """Draw what the best features are worth on held-out data, over their number."""
+    """Draw the held-out performance of the best features by their number."""
     curve = summary["number_of_features"]["curve"]
     assert curve is not None
     counts, mean, error = curve["n_features"], curve["mean"], curve["standard_error"]

@@ -1,25 +1,25 @@
-"""The plain data of a report: what `summarize` returns, and `render` and the templates read."""
+"""Types of the plain data that `summarize` returns and the templates of reports use."""
 
 import math
 from typing import Any, Literal, NotRequired, TypedDict
 
-# Grows by one when a key changes its meaning or goes; new keys may come at any time.
+# Increases when a key is removed or changes its meaning; new keys do not change it.
 SCHEMA_VERSION = 1
 
-# Longer lists are cut; their length is said.
+# Longer lists are truncated; their full length is stored with them.
 MOST_LISTED = 12
-# JSON holds neither NaN nor infinity: None is no score, "inf" and "-inf" are infinite ones.
+# JSON supports neither NaN nor infinity: None is a missing score, "inf" and "-inf" are infinite.
 Score = float | Literal["inf", "-inf"] | None
 Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300", "half"]
 
 
 def plain_text(value: Any) -> str:
-    """Return text that every encoding of Unicode can hold."""
+    """Return text in which characters that cannot be encoded as UTF-8 are replaced."""
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def plain_number(value: Any) -> Score:
-    """Return a number that JSON can hold: None for no value, text for an infinite one."""
+    """Convert a number for JSON: NaN to None, and infinity to text."""
     number = float(value)
     if math.isnan(number):
         return None
@@ -27,9 +27,9 @@ def plain_number(value: Any) -> Score:
 
 
 class Parameter(TypedDict):
-    """One parameter of the method; `usual` if it has its default.
+    """A parameter of the method; `usual` is true if it has its default value.
 
-    The value is a number, a truth value, null or text; anything else is written as in Python.
+    The value is a number, boolean, null or text; other values are written as Python code.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Parameter(TypedDict):
 
 
 class MethodSummary(TypedDict):
-    """The selector: its class, the first line of its documentation, and its parameters."""
+    """The selector: its class, the first line of its docstring, and its parameters."""
 
     name: str
     about: str
@@ -48,9 +48,9 @@ class MethodSummary(TypedDict):
 
 
 class DataSummary(TypedDict):
-    """The data as the selector got them; `constant` names the first of the constant features.
+    """The data on which the selector was fitted; `constant` names the first constant features.
 
-    Only `n_missing` counts in the data before missing values were filled.
+    Only `n_missing` refers to the data before missing values were replaced.
     """
 
     n_samples: int
@@ -71,10 +71,11 @@ class ClassSize(TypedDict):
 
 
 class SupervisionSummary(TypedDict):
-    """What the method used of labels and pairs.
+    """The labels or pairs that the method used.
 
-    `n_samples` have a label or a pair, which is the share `coverage`. `must` and `cannot` count
-    pairs, or the pairs that labels imply. The rest depends on the kind.
+    `n_samples` is the number of samples with a label or pair, and `coverage` their proportion.
+    `must` and `cannot` count the pairs, or the pairs that labels imply. The other keys depend on
+    the kind.
     """
 
     kind: Literal["none", "labels", "partial labels", "pairs"]
@@ -94,12 +95,12 @@ class SupervisionSummary(TypedDict):
 
 
 class RankingSummary(TypedDict):
-    """The features, best first, in columns of one length.
+    """The features, best first, in columns of equal length.
 
-    `frequency` has selection frequencies if they were measured, with `frequency_error`, their Monte
-    Carlo standard errors; `p_value`, `adjusted` and `q_value` are there if they were asked for.
-    `reason` is "selected", "constant", "copy of X", "correlated with X", "below the cut",
-    "excluded" or "unstable".
+    `frequency` contains selection frequencies if they were measured, and `frequency_error` their
+    Monte Carlo standard errors. `p_value`, `adjusted` and `q_value` exist if p-values were
+    requested. `reason` is "selected", "constant", "copy of X", "correlated with X", "below the
+    cut", "excluded" or "unstable".
     """
 
     feature: list[str]
@@ -115,7 +116,7 @@ class RankingSummary(TypedDict):
 
 
 class PathSummary(TypedDict):
-    """The criterion after each added feature, with its standard errors if it is an estimate."""
+    """The criterion after each added feature, with standard errors if it is an estimate."""
 
     values: list[Score]
     errors: list[Score] | None
@@ -123,7 +124,7 @@ class PathSummary(TypedDict):
 
 
 class ViewSummary(TypedDict):
-    """Some samples in the plane and some pairs between them; `n_must` and `n_cannot` count all."""
+    """2-D coordinates of samples, and pairs to draw; `n_must` and `n_cannot` count all pairs."""
 
     points: list[list[float]]
     labels: list[str]
@@ -134,13 +135,13 @@ class ViewSummary(TypedDict):
 
 
 class MaskSummary(TypedDict):
-    """Rows of pixels: 1 if selected, else 0."""
+    """Rows of pixels: 1 if selected, otherwise 0."""
 
     pixels: list[list[int]]
 
 
 class EstimateSummary(TypedDict):
-    """How well the selected number of features does on held-out pairs or labels."""
+    """The performance of the selected features on held-out pairs or labels."""
 
     measure: Literal["pair AUC", "1-NN accuracy"]
     value: float
@@ -162,13 +163,13 @@ class TwinSummary(TypedDict):
 
 
 class ValidationSummary(TypedDict):
-    """How far the ranking can be trusted; `reason` says why there is no estimate or no p-value.
+    """How reliable the ranking is; `reason` explains a missing estimate or p-value.
 
-    `selected` names the selected features, best first. For each of them `selected_again` has the
-    share of resamples in which it is selected, `together` the share in which it or one that is
-    highly correlated with it is, and for the first 300 `twins` has those. `n_resamples` could be
-    ranked and `n_unranked` could not; `pairs_left` has the mean numbers of must-links and
-    cannot-links in a resample.
+    `selected` names the selected features, best first. For each, `selected_again` is its selection
+    frequency, `together` is the frequency with which it or a highly correlated feature is selected,
+    and `twins` lists highly correlated features (for the first 300). `n_resamples` counts the
+    resamples that could be ranked, and `n_unranked` the others. `pairs_left` contains the mean
+    numbers of must-links and cannot-links in a resample.
     """
 
     better_than_chance: bool | None
@@ -187,7 +188,7 @@ class ValidationSummary(TypedDict):
 
 
 class CurveSummary(TypedDict):
-    """How well the best features do on held-out labels or pairs, over their number."""
+    """The performance of the best features on held-out labels or pairs, by their number."""
 
     measure: Literal["1-NN accuracy", "pair AUC"]
     n_features: list[int]
@@ -196,7 +197,7 @@ class CurveSummary(TypedDict):
 
 
 class NumberSummary(TypedDict):
-    """How many features are selected, by which rule, and the reason in a sentence."""
+    """The number of selected features, the rule that chose it, and the reason in a sentence."""
 
     n_features: int
     rule: Rule
@@ -205,9 +206,9 @@ class NumberSummary(TypedDict):
 
 
 class GroupSummary(TypedDict):
-    """The values of one group of samples, or the distances of one kind of pairs, in a feature.
+    """Values of a feature in one class, or distances between samples of one kind of pair.
 
-    `quantiles` are those of 5, 25, 50, 75 and 95 %.
+    `quantiles` are at 5, 25, 50, 75 and 95 %.
     """
 
     label: str
@@ -216,7 +217,7 @@ class GroupSummary(TypedDict):
 
 
 class HistogramSummary(TypedDict):
-    """How many values there are in equal steps from the lowest to the highest."""
+    """Counts of values in bins of equal width from the minimum to the maximum."""
 
     counts: list[int]
     low: float
@@ -224,7 +225,7 @@ class HistogramSummary(TypedDict):
 
 
 class ProfileSummary(TypedDict):
-    """One feature: its groups, or a histogram if there are none."""
+    """A feature by class or kind of pair, or as a histogram if there are neither."""
 
     feature: str
     groups: list[GroupSummary]
@@ -232,9 +233,9 @@ class ProfileSummary(TypedDict):
 
 
 class ProfilesSummary(TypedDict):
-    """The best selected features, by class, between pairs, or as they are.
+    """The best selected features by class, by kind of pair, or as histograms.
 
-    `n_left_out` counts further selected features, `n_groups_left_out` smaller classes.
+    `n_left_out` counts the other selected features, and `n_groups_left_out` the smaller classes.
     """
 
     kind: Literal["classes", "pairs", "none"]
@@ -244,9 +245,9 @@ class ProfilesSummary(TypedDict):
 
 
 class Summary(TypedDict):
-    """What a report says about a fitted selector.
+    """The content of a report on a fitted selector.
 
-    `alarms` say what speaks against the selected features; they stand before everything else.
+    `alarms` are warnings about the selected features, which are shown first.
     """
 
     schema_version: int

@@ -345,7 +345,7 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
 def _unused_pairs(supervision: schema.SupervisionSummary) -> Iterator[str]:
     """Yield notes on pairs that the method could not use."""
     if n_conflicts := supervision.get("n_conflicts"):
-        yield f"Ignored {many(n_conflicts, 'cannot-link')} that contradict must-links."
+        yield f"Ignored {many(n_conflicts, 'contradicted cannot-link')}."
     if n_lost := supervision.get("lost"):
         yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
 
@@ -363,16 +363,20 @@ def _notes(
     # If values were imputed, the preparation describes it.
     if data["n_missing"] and data["preparation"] is None:
         yield f"The data have {many(data['n_missing'], 'missing value')}."
-    if n_constant:
-        verbs = "is constant and carries" if n_constant == 1 else "are constant and carry"
-        n_all = many(data["n_features"], "feature")
-        yield f"{n_constant:,} of {n_all} {verbs} no information."
+    yield from about_constant(n_constant, data["n_features"])
     if n_unscored > n_constant:
         yield f"{many(n_unscored, 'feature')} without a score rank last."
     # After a search or repeated draws, features with equal scores are not tied.
     knows_more = describe(selector).searches or hasattr(selector, "selection_frequencies_")
     if not knows_more and _tied_at_the_cut(ranking):
         yield TIED
+
+
+def about_constant(n_constant: int, n_features: int) -> list[str]:
+    """Return a note on constant features, if there are any."""
+    verbs = "is constant and carries" if n_constant == 1 else "are constant and carry"
+    note = f"{n_constant:,} of {many(n_features, 'feature')} {verbs} no information."
+    return [note] if n_constant else []
 
 
 def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:

@@ -1,4 +1,4 @@
-"""What the method used of labels and pairs, and what features look like by that, as plain data."""
+"""Summarize the supervision of a method, and features by class or pair, as plain data."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -14,10 +14,10 @@ from linkselect.pairs._consequences import with_fewer_labels
 from linkselect.report import _schema as schema
 from linkselect.report._schema import MOST_LISTED, plain_text
 
-# A picture with more would be a blot, and the page would be slow.
+# More would overlap in the figure and slow down the page.
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
-# Labels imply pairs that grow with their square.
+# The number of pairs that labels imply grows quadratically.
 MOST_LABELS = 1000
 MOST_FEATURES = 9
 MOST_GROUPS = 6
@@ -31,7 +31,7 @@ Classes = tuple[IntArray, NDArray[Any]]
 def describe_supervision(
     classes: Classes | None, pairs: Pairs | None, ids: tuple[Hashable, ...]
 ) -> schema.SupervisionSummary:
-    """Describe what the method used of labels and pairs; None is what it did not use."""
+    """Describe the labels or pairs that the method used; both are None if it used neither."""
     if pairs is not None:
         return _of_pairs(pairs, ids)
     if classes is not None:
@@ -74,13 +74,13 @@ def _of_labels(codes: IntArray, labels: NDArray[Any]) -> schema.SupervisionSumma
 
 
 def _largest(codes: IntArray, labels: NDArray[Any], most: int) -> tuple[IntArray, IntArray]:
-    """Return the size of each class, and which are the largest."""
+    """Return the sizes of all classes, and the positions of the largest."""
     sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     return sizes, np.argsort(-sizes, kind="stable")[:most]
 
 
 def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.ViewSummary:
-    """Place some samples in two dimensions: those of the drawn pairs, and others around them."""
+    """Compute 2-D coordinates of samples in the drawn pairs and of some others."""
     present = pairs.restrict(ids)
     links = pair_rows(with_fewer_labels(present, MOST_LABELS), X, ids)
     share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
@@ -89,7 +89,7 @@ def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.Vie
     others = np.setdiff1d(np.arange(len(ids)), named)
     rows = np.union1d(named, evenly(others, MOST_DRAWN_SAMPLES - len(named)))
     points, labels = two_dimensional_view(as_samples(X).take(rows).values)
-    # Threads add in another order; fewer digits than that keep reports the same.
+    # Sums depend on the number of threads in the last digits; rounding keeps reports identical.
     width = float(np.abs(points).max()) or 1.0
     return {
         "points": np.round(points / width, 4).tolist(),
@@ -109,9 +109,9 @@ def describe_profiles(
     pairs: Pairs | None,
     ids: tuple[Hashable, ...],
 ) -> schema.ProfilesSummary:
-    """Describe the first of some features by what the method used: pairs, labels or nothing.
+    """Describe the best features by pair or class, or by a histogram without supervision.
 
-    Missing values are left out. Of more than 1,000 labels beside pairs, 1,000 are looked at.
+    Missing values are ignored. In addition to pairs, at most 1,000 labels are used.
 
     Parameters
     ----------
@@ -120,9 +120,9 @@ def describe_profiles(
     names : list of str
         The names of all features.
     X : array or sparse matrix
-        The samples, in the units that a reader knows.
+        The samples in their original units.
     classes, pairs
-        What the method used, both None if it used nothing.
+        The supervision that the method used; both are None if it used none.
     ids : tuple of hashable
         The id of each row.
     """
@@ -180,5 +180,5 @@ def _histogram(values: FloatArray) -> schema.HistogramSummary | None:
 
 
 def _short(value: float) -> float:
-    """Keep as many digits as a picture shows."""
+    """Round to the digits that a figure can show."""
     return float(f"{value:.5g}")

@@ -1,4 +1,4 @@
-"""Scores of single features: pure functions of the data, graphs and supervision."""
+"""Scores of single features, as functions of the data, a graph and the supervision."""
 
 from linkselect.scores._pairwise import (
     compensated_laplacian,

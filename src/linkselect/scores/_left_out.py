@@ -1,4 +1,4 @@
-"""Sums over all pairs but one, for every pair at once."""
+"""Leave-one-out sums over pairs, for all pairs at once."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from linkselect._arrays import FloatArray, IntArray
 
 
 def squared_differences(block: FloatArray, links: IntArray) -> FloatArray:
-    """Return `(f_i - f_j)^2` of every link (rows) in every feature of a block (columns)."""
+    """Return `(f_i - f_j)^2` for every link (rows) and every feature of a block (columns)."""
     difference: FloatArray = block[links[:, 0]]
     difference -= block[links[:, 1]]
     difference *= difference
@@ -14,10 +14,10 @@ def squared_differences(block: FloatArray, links: IntArray) -> FloatArray:
 
 
 def sums_without_each(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Add up all rows but one, for each row, and all rows.
+    """Return the sum of all other rows, for each row, and the sum of all rows.
 
-    The sums are those of the rows before plus those of the rows behind: subtracting a row from the
-    total would leave rounding where nothing else is left.
+    Each result adds the rows before and the rows after. Subtracting a row from the total instead
+    would leave rounding errors where the exact result is 0.
 
     Examples
     --------

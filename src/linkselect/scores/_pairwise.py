@@ -1,4 +1,4 @@
-"""Scores that look at must-link and cannot-link pairs, alone or together with all samples."""
+"""Scores from must-link and cannot-link pairs, alone or combined with unlabelled samples."""
 
 from typing import Any, Literal
 
@@ -18,16 +18,18 @@ from linkselect.scores._unsupervised import laplacian
 
 @cites("zhang2008")
 def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> FloatArray:
-    """Compare the change along must-links with that along cannot-links; smaller is better.
+    """Compute Constraint Score-1 (C1): variation along must-links over that along cannot-links.
+
+    Variation is the weighted sum of squared differences over the pairs. Smaller is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -44,18 +46,21 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
 def constraint_difference(
     X: Any, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Subtract the weighted change along cannot-links from must-links'; smaller is better.
+    """Compute Constraint Score-2 (C2): variation along must-links minus that along cannot-links.
+
+    Variation is the weighted sum of squared differences over the pairs; that along cannot-links is
+    multiplied by `weight`. Smaller is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     weight : float
-        The weight of cannot-links in the difference.
+        Weight of cannot-links in the difference.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -73,20 +78,23 @@ def constraint_difference(
 def lsdf(
     X: Any, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compare the change among the alike with that along cannot-links (C3); smaller is better.
+    """Compute the LSDF score (C3): variation along graph edges over that along cannot-links.
+
+    The graph consists of must-links and of neighbours of which at least one is unlabelled. Smaller
+    is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     gamma : float
-        The weight of must-links; neighbours weigh 1.
+        Weight of must-links; the other edges have weight 1.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -102,25 +110,25 @@ def lsdf(
 def laplacian_constraint(
     X: Any, kernel: Graph, known: Supervision, n_jobs: int | None = None
 ) -> FloatArray:
-    """Multiply Laplacian Score on a kernel graph by Constraint Score (C4); smaller is better.
+    """Compute the product of Laplacian Score and Constraint Score-1 (C4); smaller is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     kernel : Edges, Groups, Kernel or a tuple of these
-        The graph of the Laplacian Score; in the paper all pairs of samples, weighted by a Gaussian.
+        The graph of the Laplacian Score; in the paper, all pairs of samples with Gaussian weights.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    with np.errstate(invalid="ignore"):  # infinity times 0 is as undefined as 0 / 0
+    with np.errstate(invalid="ignore"):  # infinity times 0 is NaN
         return laplacian(X, kernel, n_jobs) * constraint_ratio(X, known, n_jobs)
 
 
@@ -133,25 +141,27 @@ def constrained_laplacian(
     variant: Literal["2011", "2014"],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Divide the variation between alike samples by that between unlike ones (C5, C6).
+    """Compute the constrained Laplacian score (C5, C6) from neighbours and pairs.
 
-    Smaller is better. Samples weigh as much as their edges do together: in variant "2011" those of
-    neighbours and must-links, in variant "2014" those of neighbours.
+    The score divides the variation between similar samples by the variation between dissimilar
+    ones; smaller is better. The weight of a sample is the sum of the weights of its edges: to
+    neighbours and must-linked samples in variant "2011" (C5), to neighbours only in variant "2014"
+    (C6).
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
-        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+        Width of the Gaussian `exp(-distance^2 / (2 sigma^2))`.
     variant : {"2011", "2014"}
-        Which of the two papers defines the score.
+        The year of the paper that defines the score.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -171,38 +181,38 @@ def constrained_laplacian(
 def weighted_constrained_laplacian(
     X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the ratio of C5 and C6 from their graph and the weight of each sample.
+    """Compute the score of C5 and C6 from a given graph and given sample weights.
 
-    The denominator has cannot-links, weighted by the sum over their two ends, and the weighted
-    spread of unlabelled samples about the overall mean.
+    The denominator is the variation along cannot-links, each weighted by the sum of the weights of
+    its two samples, plus the weighted scatter of unlabelled samples about the overall mean.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     alike : Edges, Groups, Kernel or a tuple of these
-        The graph of samples that are alike.
+        The graph of similar samples.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     weights : ndarray of shape (n_samples,)
         The weight of each sample.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    # Equation 19 of Salmi, Hammouche & Macaire (2020) has the same end of a cannot-link twice, so
-    # that its term would be 0; Benabdeslem & Hindawi (2011) have both. Its sum would leave all
-    # unlabelled samples out, although the Laplacian Score is said to be the case without labels.
+    # Equation 19 of Salmi, Hammouche & Macaire (2020) uses the same end of a cannot-link twice,
+    # which makes its term 0; Benabdeslem & Hindawi (2011) use both ends. The equation also omits
+    # all unlabelled samples, although the Laplacian Score should be the special case without labels.
     apart: FloatArray | float = 0.0
     if known.unlabelled.any():
         apart = _free_spread(X, known, weights, n_jobs)
     if known.has_cannot:
         apart = apart + laplacian_form(X, link_graphs.cannot_graph(known, weights), n_jobs)
-    # Twice, since the published sums run over ordered pairs.
+    # The factor of 2 is needed because the published sums run over ordered pairs.
     return ratio(2.0 * laplacian_form(X, alike, n_jobs), apart)
 
 
@@ -216,26 +226,28 @@ def compensated_laplacian(
     compensation: float,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Divide the variation between alike samples by total plus between minus within scatter (C7).
+    """Compute the compensated Laplacian score (C7) from neighbours and pairs.
 
-    Smaller is better; if the denominator is not positive, the score is NaN.
+    The score divides the variation between similar samples by the total scatter, plus the scatter
+    between classes, minus the scatter within classes. Smaller is better; the score is NaN if the
+    denominator is not positive.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        Nearest neighbours, weighted by squared distance.
+        The neighbour graph, weighted by squared distance.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     sigma : float
-        The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
+        Width of the Gaussian `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        How much near cannot-links are damped: they weigh `1 - gamma` times the Gaussian.
+        Cannot-links between neighbours have `1 - gamma` times the Gaussian weight.
     compensation : float
-        The weight of must-links that are not near.
+        Weight of must-links between samples that are not neighbours.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -250,28 +262,29 @@ def compensated_laplacian(
 def weighted_compensated_laplacian(
     X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the ratio of C7 from its graph and the weight of each sample in the total scatter.
+    """Compute the score of C7 from a given graph and sample weights in the total scatter.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     alike : Edges, Groups, Kernel or a tuple of these
-        The graph of samples that are alike.
+        The graph of similar samples.
     known : Supervision
-        What is known about the samples: classes, must-links, cannot-links.
+        The supervision: classes, must-links and cannot-links.
     weights : ndarray of shape (n_samples,)
         The weight of each sample.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    # Equation 24 of Salmi, Hammouche & Macaire (2020), with their equation 27 as between and 28 as
-    # within: around these the two words are swapped, and equation 29 has the opposite sign.
+    # Equation 24 of Salmi, Hammouche & Macaire (2020). Equation 27 is the scatter between classes
+    # and equation 28 that within classes: the paper's text swaps the two, and its equation 29 has
+    # the opposite sign.
     total = degree_form(X, weights, n_jobs=n_jobs)
 
     classes = (known.classes, None)

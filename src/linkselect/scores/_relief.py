@@ -1,4 +1,4 @@
-"""ReliefF: good features differ between near samples of different classes and not within one."""
+"""ReliefF: good features differ between neighbours of different classes, not within a class."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -16,21 +16,21 @@ from linkselect._compiled.manhattan import FEATURES_PER_SUM, manhattan_distances
 from linkselect._samples import Samples, as_samples
 from linkselect._samples.neighbors import Bounds, Found, even_parts
 
-# Distances closer than this, per feature, are ties. It is far above the rounding of a float64 sum
-# and far below any difference that means something, so a tie in exact arithmetic stays one
-# whatever the unit of a feature.
+# Two distances tie if they differ by less than this, per feature. The value is far above the
+# rounding error of a float64 sum and far below any meaningful difference, so ties in exact
+# arithmetic remain ties in every unit.
 TIE_PER_FEATURE = 2.0**-42
-# What a difference of two codes in single precision may be off by: docs/bounds.md derives it.
+# Error bound of the difference of two codes in single precision, derived in docs/bounds.md.
 CODE_ROUNDING = 2.0**-23
-# Importing and compiling numba takes about a second, in which SciPy gets this far.
+# Number of comparisons that SciPy does in a second, the time to import and compile with numba.
 COMPARISONS_WORTH_COMPILING = 2e9
 ROWS_PER_BLOCK = 64
-# Each half of the distances serves both its ends, in tiles of this many rows and columns.
+# Distances are symmetric: only half of them are computed, in square tiles with this side length.
 TILE_SIDE = 512
-# A tile that leaves more candidates per neighbour has too many ties to keep them all.
+# With more candidates per neighbour, a tile has too many ties to keep them all.
 MANY_CANDIDATES = 8
 
-# Gives the candidates of some rows: for each row, one array of row numbers for every class.
+# Returns, for each of some rows, the candidate neighbours as one array of row numbers per class.
 Candidates = Callable[[slice], Iterable[Sequence[IntArray]]]
 
 
@@ -42,30 +42,32 @@ def relieff(
     discrete: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compare the change to the nearest misses with that to the nearest hits; larger is better.
+    """Compute the ReliefF score: mean difference to nearest misses minus that to nearest hits.
+
+    Hits are samples of the same class, misses samples of other classes. Larger is better.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Dense or sparse.
+        The samples, dense or sparse.
     classes : ndarray of shape (n_samples,)
-        The class of each sample from 0, none of them empty.
+        The class of each sample, numbered from 0 without gaps.
     n_neighbors : int
-        How many neighbours every class contributes; all it has where these are fewer.
+        Number of neighbours from each class. Smaller classes contribute all their samples.
     discrete : ndarray of bool of shape (n_features,), optional
-        Which features hold categories. Default: none.
+        Which features are categorical. Default: none.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        Between -1 and 1; 0 for a constant feature.
+        Scores between -1 and 1; 0 for a constant feature.
     """
     X = as_samples(X)
     if discrete is None:
         discrete = np.zeros(X.shape[1], dtype=bool)
-    # Classes become runs of rows. The sort is stable, so inside a class the index breaks ties.
+    # Sort rows by class. The sort is stable, so within a class ties are resolved by index.
     by_class = np.argsort(classes, kind="stable")
     codes = _difference_codes(X, discrete)[by_class]
     sizes = np.bincount(classes)
@@ -85,14 +87,14 @@ def relieff(
 
 
 def _difference_codes(X: Samples, discrete: BoolArray) -> FloatArray:
-    """Encode features so that two samples differ by `minimum(|a - b|, 1)` in every one.
+    """Encode features so that `minimum(|a - b|, 1)` is the difference of two samples in each.
 
-    Numeric features are scaled to [0, 1]; the values of a discrete one become 0, 1, 2, ...
+    Numeric features are scaled to [0, 1]; the values of a discrete feature become 0, 1, 2, ...
     """
     codes = np.empty(X.shape)
     for columns, block in X.dense_blocks():
         low, high = block.min(axis=0), block.max(axis=0)
-        # Halves, if the whole range would overflow.
+        # Halve the values if their range would overflow.
         half = np.where(np.maximum(np.abs(low), np.abs(high)) > 1e300, 0.5, 1.0)
         extent = half * high - half * low
         codes[:, columns] = (half * block - half * low) / np.where(extent > 0, extent, 1.0)
@@ -103,7 +105,10 @@ def _difference_codes(X: Samples, discrete: BoolArray) -> FloatArray:
 
 
 def _class_weights(sizes: IntArray) -> FloatArray:
-    """Weigh the mean difference to a class (column) seen from another (row); -1 for the own."""
+    """Return the weight of the mean difference between a sample's class (row) and a class (column).
+
+    The weight of the sample's own class is -1.
+    """
     priors = sizes / sizes.sum()
     others = 1.0 - priors if len(sizes) > 1 else np.ones(1)
     weights = priors / others[:, None]
@@ -114,7 +119,7 @@ def _class_weights(sizes: IntArray) -> FloatArray:
 def _candidates(
     codes: FloatArray, discrete: BoolArray, sizes: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Candidates:
-    """Return what lists the samples of each class that may be among the nearest of some rows."""
+    """Return a function that lists, for some rows, the possible nearest samples in each class."""
     n_samples, n_features = codes.shape
     compiled = None
     if n_samples**2 * n_features > COMPARISONS_WORTH_COMPILING:
@@ -134,7 +139,7 @@ def _candidates(
 
 
 def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice], NDArray[Any]]:
-    """Return what gives the distances from some rows to all."""
+    """Return a function that computes the distances from some rows to all rows."""
     numeric, categories = codes[:, ~discrete], codes[:, discrete]
 
     def by_scipy(rows: slice) -> FloatArray:
@@ -149,9 +154,9 @@ def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice]
 
 
 def _within(reach: FloatArray, n_features: int) -> FloatArray:
-    """Return up to which proposed distance a sample may be nearer than a proposed one.
+    """Return the largest approximate distance at which a sample may still be a nearest neighbour.
 
-    `docs/bounds.md` derives it.
+    `reach` is the approximate distance of the last neighbour; docs/bounds.md derives the bound.
     """
     relative = _sum_rounding(n_features)
     absolute = n_features * (CODE_ROUNDING + TIE_PER_FEATURE)
@@ -159,14 +164,14 @@ def _within(reach: FloatArray, n_features: int) -> FloatArray:
 
 
 def _sum_rounding(n_features: int) -> float:
-    """Bound what float32 sums, in any order, may be off by; a share of the sum."""
+    """Bound the relative rounding error of float32 sums in any order."""
     return (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
 
 
 def _by_rows(
     propose: Callable[[slice], NDArray[Any]], sizes: IntArray, n_neighbors: int, n_features: int
 ) -> Candidates:
-    """Compute the distances from rows to all others when they are asked for."""
+    """Find candidates row by row, with distances computed on demand."""
     ends = np.cumsum(sizes)
 
     def of_class(distances: NDArray[Any], members: slice) -> list[IntArray]:
@@ -198,13 +203,14 @@ def _by_halves(
     n_features: int,
     n_jobs: int | None,
 ) -> Candidates | None:
-    """Use each distance for both its ends; None if ties leave too many candidates.
+    """Find candidates with each distance computed once for both samples.
 
-    As in `_samples.neighbors`, a running list of the smallest distances per sample and class tells
-    which entries of a tile can matter.
+    As in `_samples.neighbors`, a running list of the smallest distances per sample and class
+    determines which entries of a tile to keep. Returns None if ties leave too many candidates.
     """
     n_classes, n_samples = len(sizes), int(sizes.sum())
-    # All classes in every tile, in proportion, so that the first tile bounds the reach to each.
+    # Every tile contains all classes in proportion, so the first tile of a sample bounds its
+    # distance to the last neighbour in each class.
     place = np.concatenate([(np.arange(size) + 0.5) / size for size in sizes])
     mixed = np.argsort(place, kind="stable")
     classes = np.repeat(np.arange(n_classes), sizes)[mixed]
@@ -213,7 +219,7 @@ def _by_halves(
     overfull = threading.Event()
 
     def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
-        # A little more, since single precision may round it down.
+        # Slightly larger, since conversion to single precision may round down.
         limits = _within(smallest[own, :, -1], n_features) * (1 + 2.0**-22)
         limit = limits.astype(np.float32)[:, classes[other]]
         possible = tile <= (limit.T if axis else limit)
@@ -253,7 +259,7 @@ def _by_halves(
 
 
 def _first_reach(tile: NDArray[Any], classes: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return the n-th smallest distance of each row to each class of more than n samples."""
+    """Return the n-th smallest distance of each row to each class with more than n samples."""
     n_classes, n_neighbors = shape
     reach = np.full((len(tile), n_classes), np.inf)
     for label in range(n_classes):
@@ -264,9 +270,9 @@ def _first_reach(tile: NDArray[Any], classes: IntArray, shape: tuple[int, ...]) 
 
 
 def _listed(left: IntArray, right: IntArray, sizes: IntArray) -> Candidates:
-    """Look candidates up in a list of pairs."""
+    """Return a function that looks up candidates in a list of pairs."""
     n_samples, n_classes = int(sizes.sum()), len(sizes)
-    # Classes are runs of rows, so this sorts by class as well.
+    # Rows are sorted by class, so this sorts by class as well.
     order = np.lexsort((right, left))
     left, right = left[order], right[order]
     slot = left * n_classes + np.repeat(np.arange(n_classes), sizes)[right]
@@ -290,7 +296,7 @@ def _add_differences(
     n_neighbors: int,
     cut: bool,
 ) -> None:
-    """Add one sample's weighted mean differences to its nearest of every class to the total."""
+    """Add the weighted mean differences between a sample and its nearest samples of each class."""
     for candidates, weight in zip(by_class, weights, strict=True):
         if len(candidates) == 0:
             continue
@@ -307,10 +313,10 @@ def _add_differences(
 
 
 def _nearest(distances: FloatArray, n_neighbors: int, n_features: int) -> BoolArray:
-    """Tell which are the nearest; what ties with the last of them goes by index."""
+    """Return which samples are the nearest; ties with the last one are resolved by index."""
     tie = TIE_PER_FEATURE * n_features
     last = np.partition(distances, n_neighbors - 1)[n_neighbors - 1]
-    # Counted from the last one: on a fixed grid a tie could fall on both sides of a line.
+    # Ties are measured from the last neighbour: rounding to a grid could separate tied values.
     nearer, tied = distances < last - tie, np.abs(distances - last) <= tie
     missing = n_neighbors - np.count_nonzero(nearer)
     nearer[np.flatnonzero(tied)[:missing]] = True

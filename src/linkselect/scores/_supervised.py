@@ -11,16 +11,18 @@ from linkselect.graphs._graph_types import Edges
 
 @cites("duda2001")
 def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
-    """Compare the scatter of class means with the scatter inside classes; larger is better.
+    """Compute the Fisher score: scatter of class means over scatter within classes.
+
+    Larger is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     classes : ndarray of int of shape (n_samples,)
-        The class of each sample, from 0 on.
+        The class of each sample, numbered from 0.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -36,22 +38,23 @@ def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
 
 @cites("cheng2011")
 def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = None) -> FloatArray:
-    """Subtract gamma times the variance from the variance of class means; larger is better.
+    """Compute the Fisher-Markov score: variance of class means minus gamma times the variance.
 
-    As published, `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2)
-    (sum f_i)^2`. The squared mean enters the three terms with the factors 1, -gamma and gamma - 1,
-    so it cancels, and what is left are variances, which a large mean does not disturb.
+    Larger is better. The published formula is
+    `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2) (sum f_i)^2`.
+    Its three terms contain the squared mean with the factors 1, -gamma and gamma - 1, so it
+    cancels. Computing from variances keeps precision for features with a large mean.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     classes : ndarray of int of shape (n_samples,)
-        The class of each sample, from 0 on.
+        The class of each sample, numbered from 0.
     gamma : float
-        The factor of the variance; negative values reward it.
+        Weight of the variance; negative values reward a large variance.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -74,20 +77,23 @@ def frll(
     criterion: Literal["quotient", "difference"],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compare the change towards neighbours of other classes and of the own; larger is better.
+    """Compute the FRLL score from neighbours of the same class and of other classes.
+
+    The score compares the sum of squared differences between neighbours of different classes with
+    that between neighbours of the same class. Larger is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     same : Edges
-        Neighbours of the same class.
+        Edges between neighbours of the same class.
     other : Edges
-        Neighbours of another class.
+        Edges between neighbours of different classes.
     criterion : {"quotient", "difference"}
-        Whether the two changes are divided or subtracted.
+        Whether the two sums are divided or subtracted.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------

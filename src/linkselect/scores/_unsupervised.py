@@ -1,4 +1,4 @@
-"""Scores that look at the samples only."""
+"""Scores that use the samples only."""
 
 from typing import Any, Literal
 
@@ -13,33 +13,34 @@ from linkselect.graphs._graph_types import Graph, degrees
 
 @cites("duda2001")
 def variance(X: Any, n_jobs: int | None = None) -> FloatArray:
-    """Average the squared deviation from the mean; larger is better."""
+    """Compute the variance of each feature, with divisor `n_samples`; larger is better."""
     n_samples = X.shape[0]
     return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
 
 
 @cites("he2005")
 def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
-    """Compare the change along edges with the overall spread; smaller is better.
+    """Compute the Laplacian Score: variation along graph edges over weighted variance.
 
-    `f'Lf / g'Dg`, where g is f without its mean under the degrees.
+    The score of a feature f is `f'Lf / g'Dg`, where L is the graph Laplacian, D the diagonal matrix
+    of degrees, and g is f minus its mean weighted by the degrees. Smaller is better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     graph : Edges, Groups, Kernel or a tuple of these
-        The graph whose edges say which samples are alike.
+        The graph of similar samples.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    # By the mean under the degrees, as He, Cai & Niyogi (2005) have it; equation 2 of Zhang, Chen &
-    # Zhou (2008) subtracts the plain mean.
+    # The mean is weighted by the degrees, as in He, Cai & Niyogi (2005); equation 2 of Zhang, Chen &
+    # Zhou (2008) subtracts the unweighted mean.
     return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
 
 
@@ -50,28 +51,28 @@ def spectral(
     style: Literal[1, 2, 3],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compare a feature with the spectrum of the normalised Laplacian (SPEC).
+    """Compute the SPEC score, which relates a feature to the spectrum of the graph Laplacian.
 
-    With `h = D^(1/2) f` scaled to norm 1 and eigenpairs (lambda_j, xi_j) of the normalised
-    Laplacian Ln, of which xi_1 is the trivial one:
+    Let `h = D^(1/2) f`, scaled to norm 1, and let (lambda_j, xi_j) be the eigenpairs of the
+    normalised Laplacian Ln, with the trivial eigenvector xi_1. The three styles are
 
     1. `h' Ln h`; smaller is better.
-    2. the same over `1 - (h'xi_1)^2`; smaller is better.
+    2. `h' Ln h / (1 - (h'xi_1)^2)`; smaller is better.
     3. the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
 
-    No eigenvector is needed: `h' Ln h = f'Lf / f'Df` and `1 - (h'xi_1)^2 = g'Dg / f'Df`, and
-    the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
+    No eigenvector is computed: `h' Ln h = f'Lf / f'Df`, `1 - (h'xi_1)^2 = g'Dg / f'Df` with g as in
+    `laplacian`, and the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples: dense, sparse, on a device or stored.
+        The samples: dense, sparse, on a GPU or on disk.
     graph : Edges, Groups, Kernel or a tuple of these
-        The graph whose edges say which samples are alike.
+        The graph of similar samples.
     style : {1, 2, 3}
-        Which of the three scores above.
+        The number of the score in the list above.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------
@@ -89,20 +90,20 @@ def spectral(
 
 @cites("liu2012")
 def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
-    """Compare the reconstruction error of a feature with its variance; smaller is better.
+    """Compute the Sparsity Score: reconstruction error of a feature over its variance.
 
-    `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1. This is eq. 9
-    of the paper; its eq. 10 has `S S'` where the sum needs `S' S`, and a denominator n times as
-    large.
+    The score is `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1;
+    smaller is better. This is eq. 9 of the paper. Its eq. 10 contains `S S'` instead of `S' S`, and
+    its denominator is n times as large.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples, in memory.
     weights : csr_array of shape (n_samples, n_samples)
-        The weights by which samples reconstruct each other.
+        The reconstruction weights S, as returned by `reconstruction_weights`.
     n_jobs : int, optional
-        The number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: as many as BLAS may use.
 
     Returns
     -------

@@ -16,13 +16,13 @@ class AsScoreFunction(BaseEstimator):
     """Turn a selector into a score function of X and y for which larger scores are better.
 
     Pass it as `score_func` to scikit-learn's `SelectKBest`, `SelectPercentile` or
-    `GenericUnivariateSelect`. If smaller scores are better, their sign changes. A feature without
-    a score has NaN, which scikit-learn ranks last. The selector's parameters can be tuned, for
-    example as `score_func__estimator__n_neighbors`.
+    `GenericUnivariateSelect`. If smaller scores are better, their sign changes. Features without
+    a score have the value NaN, which scikit-learn ranks last. The selector's parameters can be
+    tuned, for example as `score_func__estimator__n_neighbors`.
 
-    Not for methods that search for subsets, because their selection does not follow the scores of
-    single features. Not for pairs, because scikit-learn's univariate selectors do not accept them:
-    use the selector itself, or labels in which -1 marks unlabelled samples.
+    Not suitable for methods that search for subsets, because their selection does not follow the
+    scores of single features. Not suitable for pairs, because scikit-learn's univariate selectors
+    do not accept them: use the selector itself, or labels in which -1 marks unlabelled samples.
 
     Parameters
     ----------

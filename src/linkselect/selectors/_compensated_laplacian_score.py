@@ -19,17 +19,19 @@ from linkselect.selectors._supervised_selectors import PairSelector
 class CompensatedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that also uses pairs and class scatter (CCLS).
 
-    The score of a feature f is `2 Q(f; W) / (total + between - within)`, where `total` is the
-    scatter of all samples, weighted by their degrees in the graph W, and `between` and `within`
-    are the scatter of class means and the scatter within classes, over the labelled samples;
-    smaller is better. `Q(f; W)` is the sum of `w_ij (f_i - f_j)^2` over the edges of W. Must-links
-    have weight 1 between neighbours and weight `compensation` otherwise. Cannot-links between
-    neighbours have `1 - gamma` times a Gaussian weight, and all other neighbours the full Gaussian
-    weight. From pairs without labels, samples connected by must-links form a class.
+    Let `Q(f; W)` be the sum of `w_ij (f_i - f_j)^2` over the edges of a graph W, and `total` the
+    scatter of all samples, weighted by their degrees in W. Let `between` and `within` be the
+    scatter of class means and the scatter within classes, over the labelled samples. The score of a
+    feature f is `2 Q(f; W) / (total + between - within)`; smaller is better.
+
+    In W, must-links have weight 1 between neighbours and weight `compensation` otherwise.
+    Cannot-links between neighbours have `1 - gamma` times a Gaussian weight, and all other
+    neighbours the full Gaussian weight. From pairs without labels, samples connected by must-links
+    form a class.
 
     If the denominator is not positive, the feature has no score and ranks last. The default
-    `sigma` suits features scaled to [0, 1]. Not for data in which noise features outnumber the
-    others: neighbours are found in all features. Salmi, Hammouche & Macaire call this score C7.
+    `sigma` suits features scaled to [0, 1]. Not suitable if noise features outnumber the others,
+    since neighbours are found in all features. Salmi, Hammouche & Macaire call this score C7.
 
     Parameters
     ----------
@@ -51,16 +53,16 @@ class CompensatedLaplacianScore(GraphSelector, PairSelector):
         half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
         warning.
     neighbors_transformer : transformer, optional
-        Proposes candidates, of which the nearest become neighbours. Any transformer with the
-        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
-        pynndescent. It should propose twice `n_neighbors` candidates.
+        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
+        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
+        propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

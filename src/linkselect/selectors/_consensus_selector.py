@@ -111,10 +111,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     published method that uses pairs, on average over the data sets of the documentation. From
     labels or without supervision, they were not.
 
-    Not for data with few informative features in which the others vary together: two of the three
+    Not suitable if few features are informative and the others vary together: two of the three
     default members also use all samples, and a single strong feature is lost in the mean rank.
-    `ConstraintScore` and `LSDF` keep it. Not for explaining why a feature is selected: the members
-    may disagree.
+    `ConstraintScore` and `LSDF` keep it. Not suitable for explaining why a feature is selected,
+    since the members may disagree.
 
     Parameters
     ----------
@@ -133,8 +133,8 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     random_state : int, RandomState instance or None, default=None
         Controls the pairs that the default members draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        Number of threads of the default members; -1 uses all CPU cores. Default: as many as BLAS
-        may use.
+        Number of threads of the default members; -1 uses all CPU cores. Default: the number of
+        BLAS threads.
 
     Attributes
     ----------

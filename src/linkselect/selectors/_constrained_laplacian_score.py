@@ -23,26 +23,26 @@ MOST_LABELLED = 10_000
 class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     """Rank features by a Laplacian Score that uses pairs (CLS).
 
-    The score of a feature f is `2 Q(f; W) / (Q(f; C) + free)`, where `Q(f; W)` is the sum of
-    `w_ij (f_i - f_j)^2` over the edges of the graph W of samples that should be alike, C contains
-    the cannot-links, weighted by the degrees of their samples, and `free` is the spread of the
-    unlabelled samples about the overall mean, weighted by their degrees; smaller is better.
+    Let `Q(f; W)` be the sum of `w_ij (f_i - f_j)^2` over the edges of W, a graph of samples that
+    should be alike. Let C contain the cannot-links, weighted by the degrees of their samples, and
+    let `free` be the spread of the unlabelled samples about the overall mean, weighted by their
+    degrees. The score of a feature f is `2 Q(f; W) / (Q(f; C) + free)`; smaller is better.
 
-    Edges of W have Gaussian weights. In variant "2011", W joins neighbours and must-links. In
-    variant "2014", W joins neighbours without a must-link, with extra weight on the links that
+    The edges of W have Gaussian weights. In variant "2011", W joins neighbours and must-links. In
+    variant "2014", W joins neighbours without a must-link and gives extra weight to links that
     contradict distances: must-links between distant samples and cannot-links between neighbours.
 
     Without supervision, the score is twice the Laplacian Score on the same graph. The default
-    `sigma` suits features scaled to [0, 1]. Not for data in which noise features outnumber the
-    others: neighbours are found in all features. Salmi, Hammouche & Macaire call the variants C5
-    and C6.
+    `sigma` suits features scaled to [0, 1]. Not suitable if noise features outnumber the others,
+    since neighbours are found in all features. Salmi, Hammouche & Macaire call the variants C5 and
+    C6.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     variant : {"2011", "2014"}, default="2011"
-        Which published score to compute, by the year of the paper.
+        Year of the paper whose score is computed.
     sigma : float or "auto", default=1.0
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
@@ -55,16 +55,16 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
         warning.
     neighbors_transformer : transformer, optional
-        Proposes candidates, of which the nearest become neighbours. Any transformer with the
-        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
-        pynndescent. It should propose twice `n_neighbors` candidates.
+        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
+        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
+        propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

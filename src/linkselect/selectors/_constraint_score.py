@@ -28,9 +28,9 @@ class ConstraintScore(PairSelector):
     of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
     smaller is better.
 
-    The difference depends on the scale of a feature; the ratio does not. Not for very few pairs:
-    the ratio is then unstable, and a feature with equal values on all must-links has the score 0
-    by chance. Salmi, Hammouche & Macaire call the two criteria C1 and C2.
+    The difference depends on the scale of a feature; the ratio does not. The ratio is not suitable
+    for very few pairs: it is unstable, and features that have equal values on all must-links by
+    chance have the score 0. Salmi, Hammouche & Macaire call the two criteria C1 and C2.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class ConstraintScore(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

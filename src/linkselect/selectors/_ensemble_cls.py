@@ -26,15 +26,15 @@ class EnsembleCLS(PairSelector):
     The score of a feature is the mean of `ConstrainedLaplacianScore(variant="2014")` over the
     members of an ensemble that contain it, each a random subset of the samples (a bag) and of the
     features (a subspace); smaller is better. This is EnsCLS as described by Salmi, Hammouche &
-    Macaire. Features are dealt out in shuffled rounds, so that each is in at least one member and
-    their counts differ by at most one. If `n_estimators` is too small for that, a subspace is
-    larger than `max_features`.
+    Macaire. Features are assigned to members in shuffled rounds, so that each is in at least one
+    member and their counts differ by at most one. If `n_estimators` is too small for that,
+    subspaces are larger than `max_features`.
 
     Bags preserve the supervision. With pairs, a bag contains every sample in a pair. With labels,
     it contains the fraction `max_samples` of each class, but at least two samples. The same
     fraction of all other samples is drawn. All draws are without replacement, because a repeated
-    sample would be its own neighbour. Not for pairs that include all samples: all bags would be
-    the same.
+    sample would be its own neighbour. Not suitable for pairs that include all samples, since all
+    bags would be the same.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class EnsembleCLS(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

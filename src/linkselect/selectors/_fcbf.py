@@ -27,7 +27,7 @@ class FCBF(InformationSelector):
     is at least that of q with the class. Values that are equal up to rounding tie, and ties go to
     the earlier column. The label -1 is an ordinary class here.
 
-    Not for features that matter only together, such as the two inputs of an exclusive or.
+    Not suitable for features that matter only together, such as the two inputs of an exclusive or.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Look up the features that a user names: by name, index, mask, pattern or group."""
+"""Find features by name, index, mask, pattern or group."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase

@@ -42,8 +42,8 @@ class FeatureRules(Wrapper):
     exceeds the remaining number of features is skipped, so fewer features than requested may be
     selected.
 
-    Not for X stored in parts or on a device. Copies are found by correlation over all rows, so a
-    single outlier in two features can make them copies.
+    Not suitable for X stored in parts or on a device. Copies are found by correlation over all
+    rows, so a single outlier shared by two features can make them copies.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class FeatureRules(Wrapper):
         "all" selects copies like other features. "one" selects only the first of features that
         correlate by 0.999 or more, with either sign, over at least ten samples. The next features
         in the ranking replace the others; after a search, these are ordered by their value at the
-        last step. Kept features and single members of groups are not dropped.
+        last step. Kept features, and individual members of groups, are not dropped as copies.
 
     Attributes
     ----------

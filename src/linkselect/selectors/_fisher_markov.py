@@ -22,8 +22,8 @@ class FisherMarkov(LabelSelector):
     coefficient of the Fisher-Markov selector with a linear kernel, in which the mean of a feature
     cancels. The label -1 is an ordinary class here.
 
-    Not for features in different units: as with the variance, the largest values win. Scale the
-    features first.
+    Not suitable for features in different units: as with the variance, the largest values win.
+    Scale the features first.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class FisherMarkov(LabelSelector):
         Factor of the total variance, at most 1. Negative values reward variance, positive values
         penalise it.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

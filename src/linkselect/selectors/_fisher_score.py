@@ -14,14 +14,14 @@ class FisherScore(LabelSelector):
     The score of a feature is `sum_c n_c (mean_c - mean)^2 / sum_c n_c var_c` over classes c;
     larger is better. The label -1 is an ordinary class here.
 
-    Not for classes that have the same means and differ in other ways, for example in variance.
+    Not suitable for classes with the same means that differ otherwise, for example in variance.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Give selectors of other libraries a ranking of all features and a number to keep."""
+"""Adapt selectors of other libraries: rank all features, and keep a given number of them."""
 
 from typing import Any, Literal
 
@@ -78,7 +78,7 @@ class Ranked(Wrapper):
 
 
 def ranked_with(selector: Any, n_features: int) -> Any:
-    """Copy a selector with a number of features; wrap a selector of another library."""
+    """Copy a selector and set its number of features; wrap selectors of other libraries."""
     if hasattr(selector, "sees"):
         return clone(selector).set_params(n_features_to_select=n_features)
     return Ranked(clone(selector), n_features)

@@ -19,12 +19,12 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 class FRLL(LabelSelector):
     """Rank features by how well they separate neighbours of different classes (FRLL).
 
-    The score of a feature f is `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`, where A contains the
-    pairs of neighbours in the same class, B those in different classes, and `Q(f; A)` is the sum
-    of `(f_i - f_j)^2` over A; larger is better. The label -1 is an ordinary class here.
+    Let A contain the pairs of neighbours in the same class, B those in different classes, and let
+    `Q(f; A)` be the sum of `(f_i - f_j)^2` over A. The score of a feature f is `Q(f; B) / Q(f; A)`
+    or `Q(f; B) - Q(f; A)`; larger is better. The label -1 is an ordinary class here.
 
-    Not for data in which all neighbours belong to the same class: B is then empty and the quotient
-    is always 0. In this case, use `neighbors="per_class"`.
+    Not suitable if all neighbours belong to the same class: B is then empty and the quotient is
+    always 0. In this case, use `neighbors="per_class"`.
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ class FRLL(LabelSelector):
         If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored. Only
         for `neighbors="overall"`.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

@@ -18,9 +18,9 @@ class LaplacianConstraintScore(PairSelector):
     The score of a feature is its Laplacian Score on the complete graph with Gaussian weights,
     times its Constraint Score-1; smaller is better.
 
-    Not for very many samples: the graph is complete, so time is quadratic in their number, while
-    memory is bounded. The default `sigma` suits features scaled to [0, 1]. Salmi, Hammouche &
-    Macaire call this score C4.
+    Not suitable for very many samples: the graph is complete, so time is quadratic in their number.
+    The default `sigma` suits features scaled to [0, 1]. Salmi, Hammouche & Macaire call this score
+    C4.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class LaplacianConstraintScore(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

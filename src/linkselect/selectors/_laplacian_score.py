@@ -15,8 +15,7 @@ class LaplacianScore(NeighborGraphSelector):
     `L = D - W`, the score of a feature f is `f'Lf / g'Dg`, where g is f minus its mean weighted by
     D; smaller is better.
 
-    Not for data in which noise features outnumber the others: neighbours are found in all
-    features.
+    Not suitable if noise features outnumber the others, since neighbours are found in all features.
 
     Parameters
     ----------
@@ -26,7 +25,8 @@ class LaplacianScore(NeighborGraphSelector):
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
-        Weights of edges between neighbours: decreasing with distance (see `sigma`), or all 1.
+        Weights of neighbours: "gaussian" weights decrease with distance (see `sigma`), "binary"
+        weights are all 1.
     radius : float, optional
         If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored.
     n_neighbors : int, default=5
@@ -36,13 +36,13 @@ class LaplacianScore(NeighborGraphSelector):
         Number of samples, drawn at random, whose neighbours are searched; the scores are then
         estimates. Default: all samples or, if X is stored outside memory, 20,000 with a warning.
     neighbors_transformer : transformer, optional
-        Proposes candidates, of which the nearest become neighbours. Any transformer with the
-        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
-        pynndescent. It should propose twice `n_neighbors` candidates.
+        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
+        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
+        propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

@@ -47,8 +47,8 @@ class LinkSelector(PairSelector):
     more groups with cannot-links between them, the groups count as labels, except those that a
     cannot-link contradicts. No other use of cannot-links that was tested improved the selection.
 
-    Not for finding all relevant features: of several equivalent features it selects one, so small
-    changes of the data may exchange them.
+    Not suitable for finding all relevant features: of several equivalent features it selects one,
+    so small changes of the data may exchange them.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ class LinkSelector(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

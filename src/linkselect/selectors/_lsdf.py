@@ -16,13 +16,14 @@ from linkselect.selectors._supervised_selectors import PairSelector
 class LSDF(GraphSelector, PairSelector):
     """Rank features by their variation between similar samples relative to cannot-links (LSDF).
 
-    The score of a feature f is `Q(f; W) / Q(f; C)`, where Q is the sum of `w_ij (f_i - f_j)^2`
-    over the edges of a graph, W contains must-links with weight `gamma` and, with weight 1,
-    neighbours of which at least one is unlabelled, and C contains cannot-links with weight 1;
-    smaller is better.
+    Let the graph W contain must-links with weight `gamma` and, with weight 1, neighbours of which
+    at least one is unlabelled. Let C contain the cannot-links with weight 1, and let `Q(f; W)` be
+    the sum of `w_ij (f_i - f_j)^2` over the edges of W. The score of a feature f is
+    `Q(f; W) / Q(f; C)`; smaller is better.
 
-    Not without cannot-links. Not for data in which noise features outnumber the others: neighbours
-    are found in all features. Salmi, Hammouche & Macaire call this score C3.
+    LSDF requires at least one cannot-link. It is not suitable if noise features outnumber the
+    others, since neighbours are found in all features. Salmi, Hammouche & Macaire call this score
+    C3.
 
     Parameters
     ----------
@@ -39,16 +40,16 @@ class LSDF(GraphSelector, PairSelector):
         half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
         warning.
     neighbors_transformer : transformer, optional
-        Proposes candidates, of which the nearest become neighbours. Any transformer with the
-        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
-        pynndescent. It should propose twice `n_neighbors` candidates.
+        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
+        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
+        propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

@@ -110,7 +110,7 @@ def _required(selector: type) -> dict[str, None]:
 
 
 def classes_seen(selector: Any, y: Any) -> tuple[IntArray, NDArray[Any]]:
-    """Return the class numbers of y as a selector reads them, and the label of each class.
+    """Return the class number of each sample, as a selector reads y, and the class labels.
 
     -1 means unlabelled, unless the method needs a label for every sample.
     """
@@ -131,7 +131,7 @@ def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
 
 
 def classes_for_moments(known: Any, n_samples: int) -> IntArray:
-    """Return the classes whose moments a score may need; all -1 unless y gives the classes."""
+    """Return the classes for which a score needs moments; all -1 unless they are labels."""
     if isinstance(known, Given):
         known = known.supervision(n_samples, "drop")
     from_labels = isinstance(known, Supervision) and known.listed_must is None

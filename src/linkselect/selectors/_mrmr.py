@@ -24,9 +24,9 @@ class MRMR(InformationSelector):
     information with the features already selected (natural logarithm). Values that are equal up to
     rounding tie, and ties go to the earlier column. The label -1 is an ordinary class here.
 
-    Not for features that matter only together: each is compared only with the class and with single
-    other features. The search takes `n_features_to_select` steps; the other features are ordered by
-    their value at the last step.
+    Not suitable for features that matter only together: each is compared only with the class and
+    with single other features. The search takes `n_features_to_select` steps; the other features
+    are ordered by their value at the last step.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class MRMR(InformationSelector):
     scores_ : ndarray of shape (n_features,)
         Relevance of each feature.
     path_ : ndarray
-        Value of each selected feature at the step that selected it.
+        Criterion of each selected feature at the step in which it was selected.
 
     See Also
     --------

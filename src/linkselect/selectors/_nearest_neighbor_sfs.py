@@ -31,10 +31,10 @@ class NearestNeighborSFS(LabelSelector):
     no model is refitted. Equally near neighbours are taken in row order, or in the order in which a
     split lists its training samples; features with equal accuracy are taken in column order.
 
-    Not for few labelled samples: many features then have the same accuracy, and the first column
-    wins. For pairs, use a method such as `SimilarityConstraintScore`. Samples with the label -1,
-    None or NaN are unlabelled and ignored. The labelled samples of a sparse X are converted to a
-    dense array.
+    Not suitable for few labelled samples: many features then have the same accuracy, and the first
+    column wins. For pairs, use a method such as `SimilarityConstraintScore`. Samples with the label
+    -1, None or NaN are unlabelled and ignored. If X is sparse, the labelled samples are converted
+    to a dense array.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class NearestNeighborSFS(LabelSelector):
         are ignored: `[(reference_rows, other_rows)]` evaluates a reference set on other rows, and
         `list(GroupKFold(5).split(X, y, groups))` keeps groups together.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
@@ -150,8 +150,8 @@ def _labelled_splits(
             outside = rows[(rows < 0) | (rows >= len(position))]
             if len(outside):
                 raise ValueError(
-                    f"Split {number} of cv names row {outside[0]}, but X has {len(position)} rows "
-                    f"(0..{len(position) - 1})."
+                    f"Split {number} of cv contains row {outside[0]}, but X has {len(position)} "
+                    f"rows (0..{len(position) - 1})."
                 )
             places = position[rows]
             sides.append(places[places >= 0])

@@ -33,7 +33,7 @@ LARGEST_HUB = 0.5
 
 @allowed.with_parameters
 class GraphSelector(RankingSelector):
-    """Base class of selectors that use nearest neighbours: of all, drawn or proposed samples."""
+    """Base class of selectors that use nearest neighbours of all samples or of a random draw."""
 
     works_on = ("memory", "sparse", "device", "parts")
     # Why a feature that varies may have no score even if no samples are drawn.
@@ -198,8 +198,7 @@ class GraphSelector(RankingSelector):
         ]
         if len(given) > 1:
             raise GuidedValueError(
-                f"{' and '.join(given)} are given, but each is a different way to find "
-                "neighbours.",
+                f"{' and '.join(given)} are given, but each is a different way to find neighbours.",
                 f"Pass only one of them, such as {given[0]}.",
                 given[1],
             )

@@ -26,8 +26,8 @@ class Redundancy(Wrapper):
     merit depends only on ranks, it suits scores of any scale or direction. Values that are equal up
     to rounding tie, and ties go to the feature that the selector ranks higher.
 
-    Not for dependencies that correlation misses, such as between a feature symmetric about 0 and
-    its square.
+    Not suitable for dependencies that correlation misses, such as between a feature symmetric about
+    0 and its square.
 
     Parameters
     ----------
@@ -46,9 +46,9 @@ class Redundancy(Wrapper):
     estimator_ : selector
         The fitted estimator.
     scores_ : ndarray of shape (n_features,)
-        Scores of the estimator, with its direction.
+        Scores of the estimator. Whether larger is better depends on the estimator.
     path_ : ndarray
-        Value of each selected feature at the step that selected it.
+        Criterion of each selected feature at the step in which it was selected.
 
     See Also
     --------

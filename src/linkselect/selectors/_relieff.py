@@ -20,15 +20,15 @@ class ReliefF(LabelSelector):
 
     The score of a feature is, averaged over all samples, its mean difference to the `n_neighbors`
     nearest samples of each other class c, weighted by `prior_c / (1 - prior_own)`, minus its mean
-    difference to the nearest samples of the same class; larger is better. Two samples differ by
-    `|f_i - f_j| / range` in a numeric feature, and by 0 or 1 in a discrete feature, depending on
-    whether its values are equal. The nearest samples have the smallest sum of differences over all
+    difference to the nearest samples of the same class; larger is better. The difference of two
+    samples is `|f_i - f_j| / range` in a numeric feature; in a discrete feature, it is 0 for equal
+    and 1 for different values. The nearest samples have the smallest sum of differences over all
     features; ties go by row. With two classes and one neighbour, this is Relief on all samples. The
     label -1 is an ordinary class here.
 
-    Not for data with many irrelevant features: they dominate the distances used to find neighbours.
-    Time is quadratic in the number of samples. If a class has fewer than `n_neighbors` samples, all
-    of them are used.
+    Not suitable for data with many irrelevant features, which dominate the distances used to find
+    neighbours. Time is quadratic in the number of samples. If a class has fewer than `n_neighbors`
+    samples, all of them are used.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class ReliefF(LabelSelector):
     discrete : bool or array-like, optional
         Which features are categorical: True for all, a mask, or indices. Default: none.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

@@ -71,7 +71,7 @@ def draw_resamples(
     n_samples, n_resamples : int
         Number of rows, and number of draws.
     rng : RandomState
-        Generator of the draws and seeds.
+        Random number generator.
     share : float, default=0.5
         Fraction of the samples in a draw.
     groups : array of int of shape (n_samples,), optional
@@ -142,7 +142,7 @@ def fit_resamples(
 def _known(
     selector: Any, given: Given, n_samples: int
 ) -> tuple[Supervision, NDArray[Any] | None, Any, Any]:
-    """Return the supervision, and the labels, pairs and ids from which draws take a part."""
+    """Return the supervision, and the labels, pairs and ids from which resamples are taken."""
     sees = describe(selector).sees
     if given.pairs is None or sees in ("labels", "some labels"):
         # A method that needs every label reads -1 as a class.
@@ -151,7 +151,7 @@ def _known(
         if labels is None or len(labels) != n_samples:  # possible if the selector ignores y
             return nothing(n_samples), None, None, None
         classes, names = encode_labels(labels, minus_one)
-        # With so many different values, y is numeric, and the selector ignores it.
+        # With that many different values, y is numeric, and the selector ignores it.
         is_number = len(names) > n_samples / 2
         return nothing(n_samples) if is_number else Supervision(classes), labels, None, None
     ids = range(n_samples) if given.sample_ids is None else tuple(given.sample_ids)

@@ -37,7 +37,7 @@ class SCGS(PairSelector):
     Weights depend on units: standardise the features first (`StandardScaler`). As published, the
     regression has no intercept, so features far from 0 can act as one, even if they do not separate
     classes; `fit_intercept=True` avoids this. A constant feature acts as an intercept and has no
-    score. Not for data that do not fit in memory: X becomes a dense float64 array.
+    score. Not suitable for data that do not fit in memory, since X becomes a dense float64 array.
 
     Parameters
     ----------
@@ -47,9 +47,9 @@ class SCGS(PairSelector):
         Penalty l1 as a fraction of the smallest penalty for which all weights are 0. 0 means no
         penalty.
     pair_weight : float, default=1.0
-        Coefficient of the pairs. 0 ignores them.
+        Coefficient of the pairs; 0 to ignore them.
     graph_weight : float, default=1.0
-        Coefficient of the graph. 0 ignores it.
+        Coefficient of the graph; 0 to ignore it.
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
@@ -63,8 +63,8 @@ class SCGS(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads of the neighbour search; -1 uses all CPU cores. Default: as many as BLAS
-        may use.
+        Number of threads of the neighbour search; -1 uses all CPU cores. Default: the number of
+        BLAS threads.
 
     Attributes
     ----------
@@ -89,7 +89,7 @@ class SCGS(PairSelector):
     -----
     Most weights are 0, and the paper does not define how to rank these features. Here, they are
     ordered by the norm of their row in the gradient of the objective without the penalty, at the
-    optimum, largest first: the first of them would be the next to get a weight if the penalty
+    optimum, largest first. The first of them would be the next to get a weight if the penalty
     decreased. Ties go by index. `scores_` contains the norms of the weights, so all these features
     have the score 0.
 

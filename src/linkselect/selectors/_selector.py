@@ -203,10 +203,10 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return rankings.Ranking(settled, order, n_selected, fitted or {})
 
     def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
-        """Return the scores without each pair in turn, must-links first; None if not available.
+        """Return the scores that result from leaving out each pair in turn, must-links first.
 
-        Methods that can compute them without refits override this. A score is NaN if the method
-        cannot work without the pair.
+        None if this needs a refit for each pair. A score is NaN if the method cannot work without
+        the pair.
         """
         return None
 
@@ -219,7 +219,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return the number of search steps: at least one after `_first`, to order the rest."""
+        """Return the number of search steps: at least one after the features in `_first`."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks
@@ -339,7 +339,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             warn_user(
                 f"{n_constant} of {n_all} features {are} constant and {place}.",
                 ConstantFeaturesWarning,
-                hint="sklearn.feature_selection.VarianceThreshold() removes constant features.",
+                hint="Remove constant features with sklearn.feature_selection.VarianceThreshold().",
             )
         if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(

@@ -48,9 +48,9 @@ class SimilarityConstraintScore(PairSelector):
     With `w(F)` the Gaussian kernel on a subset F of the features and `T` the target similarity, 1
     for two samples that should be alike and 0 for two that should differ, the score of F is the sum
     of `(w_ij(F) - T_ij)^2` over ordered pairs; smaller is better. At each step, forward selection
-    adds the feature that gives the smallest score. Every feature decreases kernel values, which
-    helps between groups and harms within groups. The score therefore has a minimum, and its
-    position is the method's own number of features.
+    adds the feature that gives the smallest score. Adding features decreases kernel values, which
+    improves the match between groups and worsens it within groups. The score therefore has a
+    minimum, and its position is the method's own number of features.
 
     `mode="supervised"` (eps^S) sums over must-links and cannot-links. From labels, these are all
     pairs of labelled samples; from pairs, exactly the given pairs, each multiplied by its weight.
@@ -61,9 +61,9 @@ class SimilarityConstraintScore(PairSelector):
     groups, and a sample that is only in cannot-links is a group of its own. Two groups count as
     different even without a cannot-link between them.
 
-    The default `sigma` suits features scaled to [0, 1]. Not for all pairs of very many samples:
-    memory and time are quadratic in their number, so pass `max_pairs` for more than about 5,000.
-    The samples used of a sparse X are converted to a dense array.
+    The default `sigma` suits features scaled to [0, 1]. Without `max_pairs`, the method is not
+    suitable for more than about 5,000 samples, since memory and time are quadratic in their number.
+    If X is sparse, the samples used are converted to a dense array.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class SimilarityConstraintScore(PairSelector):
         What to do if must-links connect the two samples of a cannot-link: raise an error, or
         drop the cannot-link with ("warn") or without ("drop") a warning.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
@@ -120,7 +120,7 @@ class SimilarityConstraintScore(PairSelector):
 
     searches = True
     path_has_optimum = True
-    own_number = "the best point of the method's own path"
+    own_number = "the optimum of the method's own criterion"
     works_on = ("memory", "sparse", "device")
     _seconds = 3.0
     references = ("salmi2020",)
@@ -197,7 +197,7 @@ class SimilarityConstraintScore(PairSelector):
         return Ranking(found.scores, found.order, n_selected, fitted)
 
     def _target(self, X: Samples, known: Supervision) -> IntArray | targets.PairTarget:
-        """Return the groups if all their pairs are used, otherwise the pairs that are."""
+        """Return the groups if all pairs of their samples are used, otherwise a list of pairs."""
         generator = generator_of(self.random_state)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
             own = known.all_weights if known.has_weights else None

@@ -24,16 +24,17 @@ from linkselect.selectors._selector import RankingSelector, Track
 
 @with_parameters
 class SparsityScore(RankingSelector):
-    """Rank features by how well each sample's value is reconstructed from the other samples.
+    """Rank features by how well their value in a sample is reconstructed from other samples.
 
     Row i of the weights S reconstructs sample i from the other samples: its entries sum to 1, entry
     i is 0, and few entries are not 0. The score of a feature f is
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
-    Not for features in different units: standardise them first. Not for many thousands of samples:
-    each sample is a separate optimisation problem. All features that are reconstructed exactly have
-    the score 0. With `form="compensated"`, these may be most features if samples outnumber
-    features; in this case, scale the features to [0, 1] or choose another form or graph.
+    Not suitable for features in different units: standardise them first. Not suitable for many
+    thousands of samples, since each sample is a separate optimisation problem. All features that
+    are reconstructed exactly have the score 0. With `form="compensated"`, these may be most
+    features if samples outnumber features; in this case, scale the features to [0, 1] or choose
+    another form or graph.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class SparsityScore(RankingSelector):
         "first_order" for more than 150 samples with more than 150 features, and solves the
         remaining samples exactly.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

@@ -15,7 +15,7 @@ from linkselect.selectors._parameters import with_parameters
 
 @with_parameters
 class SpectralScore(NeighborGraphSelector):
-    """Rank features by how smooth they are on the spectrum of a neighbour graph (SPEC).
+    """Rank features by their smoothness on a neighbour graph, measured by its spectrum (SPEC).
 
     Let Ln be the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs, D the diagonal
     matrix of its degrees, and `h = D^(1/2) f` scaled to norm 1. The score of a feature f is for
@@ -24,8 +24,8 @@ class SpectralScore(NeighborGraphSelector):
     - style 2: `h' Ln h / (1 - (h'xi_1)^2)`, equal to the Laplacian Score; smaller is better,
     - style 3: the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
 
-    Not for features without a natural zero, except style 2: styles 1 and 3 depend on the offset of
-    a feature, and style 1 favours features whose mean is far from 0 compared with their spread.
+    Styles 1 and 3 are not suitable for features without a natural zero, because they depend on the
+    offset of a feature: style 1 favours features with a large mean compared with their spread.
 
     Parameters
     ----------
@@ -37,7 +37,8 @@ class SpectralScore(NeighborGraphSelector):
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
-        Weights of edges between neighbours: decreasing with distance (see `sigma`), or all 1.
+        Weights of neighbours: "gaussian" weights decrease with distance (see `sigma`), "binary"
+        weights are all 1.
     radius : float, optional
         If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored.
     n_neighbors : int, default=5
@@ -47,13 +48,13 @@ class SpectralScore(NeighborGraphSelector):
         Number of samples, drawn at random, whose neighbours are searched; the scores are then
         estimates. Default: all samples or, if X is stored outside memory, 20,000 with a warning.
     neighbors_transformer : transformer, optional
-        Proposes candidates, of which the nearest become neighbours. Any transformer with the
-        interface of scikit-learn's `KNeighborsTransformer` can be used, for example that of
-        pynndescent. It should propose twice `n_neighbors` candidates.
+        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
+        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
+        propose twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

@@ -87,8 +87,8 @@ def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
 def error_bound(selected: BoolArray, threshold: float) -> float:
     """Bound the expected number of selected features with a low selection probability.
 
-    If q of d features are selected in a draw on average, the bound is `q^2 / ((2 threshold - 1) d)`.
-    It holds for the expected number of features with a selection probability below q / d whose
+    The bound is `q^2 / ((2 threshold - 1) d)` if a draw selects q of d features on average. It
+    limits the expected number of features with a selection probability below q / d whose
     frequency reaches the threshold. NaN if the threshold is not above one half.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Rank features by their selection frequency on resamples of the data."""
+"""StableSelector: selection frequencies on resamples of the data."""
 
 from typing import Any, ClassVar, Literal
 
@@ -24,7 +24,7 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class StableSelector(Wrapper):
-    """Rank features by how often a selector selects them on resamples of the data.
+    """Rank features by their selection frequency on resamples of the data.
 
     The selector is fitted on all samples and on `n_resamples` draws without replacement. The score
     of a feature is its selection frequency, the fraction of draws in which it is selected; larger
@@ -48,7 +48,8 @@ class StableSelector(Wrapper):
     selections only if irrelevant features are exchangeable and are selected less often than
     others (Meinshausen and Buehlmann).
 
-    Not a measure of quality: a selector that always selects the first columns is perfectly stable.
+    Stability does not measure quality: a selector that always selects the first columns is
+    perfectly stable.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class StableSelector(Wrapper):
         Controls the draws and every `random_state` of the estimator. Pass an int for reproducible
         results.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

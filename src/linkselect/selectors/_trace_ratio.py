@@ -23,15 +23,15 @@ class TraceRatio(LabelSelector):
     optimum of the chosen size, so the selected features are that subset. The label -1 is an
     ordinary class here.
 
-    Not for features in different units: unlike the Fisher Score, the ratio depends on the scale of
-    features, and those with large scatter count more. Constant features are left out and rank last.
+    Not suitable for features in different units: unlike the Fisher Score, the ratio depends on
+    scale, and features with large scatter count more. Constant features are left out and rank last.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------

@@ -10,14 +10,14 @@ class VarianceScore(RankingSelector):
 
     The score of a feature f is `mean((f - mean(f))^2)`; larger is better.
 
-    Not for features in different units: the feature with the largest values wins.
+    Not suitable for features in different units: the feature with the largest values wins.
 
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_jobs : int, optional
-        Number of threads; -1 uses all CPU cores. Default: as many as BLAS may use.
+        Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     See Also
     --------

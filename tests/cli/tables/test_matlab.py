@@ -139,7 +139,7 @@ def test_what_is_no_matrix_is_refused(tmp_path):
     inner = np.empty((3, 1), dtype=object)
     inner[:] = [[np.array([["a"]], dtype=object)]]
     scipy.io.savemat(path, {"X": np.eye(3), "names": inner})
-    with pytest.raises(InputError, match="within a cell"):
+    with pytest.raises(InputError, match="a cell with several values"):
         read_table(path)
     scipy.io.savemat(path, {"X": {"a": 1}, "Z": np.eye(3)})
     with pytest.raises(InputError, match="X is a struct, but features must be a matrix"):

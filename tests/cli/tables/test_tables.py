@@ -156,7 +156,7 @@ def test_a_decimal_comma_is_recognized(tmp_path):
     path = write(tmp_path / "t.csv", "x;y\n1,5;2\n2,5;3\n")
     table = read_table(path)
     np.testing.assert_array_equal(table.X, [[1.5, 2], [2.5, 3]])
-    assert table.notes == ("Read commas as decimal signs, as in '1,5'.",)
+    assert table.notes == ("Commas are read as decimal separators, as in '1,5'.",)
     # Three digits may be thousands, and a decimal point elsewhere contradicts a decimal comma.
     refused(write(path, "x;y\n1,500;2\n2,500;3\n"), "line 2", "'1,500'", "--decimal")
     refused(write(path, "x;y\n1,5;2.5\n2,5;3\n"), "line 2", "'x'", "'1,5'", "--decimal")
@@ -166,7 +166,7 @@ def test_a_decimal_comma_inside_quotes_is_recognized(tmp_path):
     path = write(tmp_path / "t.csv", 'x,"y",z\n"1,5","2,75",a\n"-2,5",3,b\n"",4,a\n')
     table = read_table(path, Reading(label="z"))
     np.testing.assert_array_equal(table.X, [[1.5, 2.75], [-2.5, 3], [np.nan, 4]])
-    assert table.notes == ("Read commas inside quotes as decimal signs, as in '-2,5'.",)
+    assert table.notes == ("Commas inside quotes are read as decimal separators, as in '-2,5'.",)
     # As above; a quoted value may also be a list.
     refused(write(path, 'x,y\n"1,500",2\n"2,500",3\n'), "line 2", "'1,500'")
     refused(write(path, 'x,y\n"1,5",2.5\n"2,5",3\n'), "line 2", "'x'", "'1,5'")
@@ -574,7 +574,7 @@ def test_sparse_arff_is_refused(tmp_path):
     refused(write(tmp_path / "u.arff", "hello\n"), "not an ARFF")
     refused(write(tmp_path / "v.arff", "@relation r\n"), "@data")
     head = "@attribute a numeric\n@attribute b {x,y}\n@data\n"
-    refused(write(tmp_path / "w.arff", head + "1,x\n2\n"), "line 5", "1 values", label="b")
+    refused(write(tmp_path / "w.arff", head + "1,x\n2\n"), "line 5", "1 value,", label="b")
     refused(write(tmp_path / "z.arff", head), "no rows")
 
 
@@ -743,6 +743,6 @@ def test_a_wide_sparse_table_is_checked_as_it_is():
         settle_values(table, Preparation(impute="none"))
     same, _, notes, _ = settle_values(table, Preparation())
     assert same is table
-    assert notes[0].startswith("1 of 1,000,000,000 values were missing")
+    assert notes[0].startswith("1 of 1,000,000,000 values are missing")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()

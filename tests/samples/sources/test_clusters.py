@@ -213,7 +213,7 @@ def test_part_that_kills_every_worker_is_an_error(client, tmp_path):
 
 def test_the_command_line_has_its_own_hint_of_a_cluster_without_workers(client):
     said = problem_of(clusters.no_workers(client))
-    assert said.endswith("Start the cluster or its workers again, or leave --scheduler out.")
+    assert said.endswith("Restart the cluster or its workers, or omit --scheduler.")
 
 
 def test_blas_keeps_to_one_thread_until_the_last_task_ends():

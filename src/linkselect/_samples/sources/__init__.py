@@ -1,1 +1,1 @@
-"""Samples outside memory: memory maps, Zarr arrays, HDF5, Parquet files and dask arrays."""
+"""Samples outside memory: memory maps, Zarr arrays, HDF5 and Parquet files, dask arrays."""

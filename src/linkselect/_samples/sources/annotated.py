@@ -18,17 +18,17 @@ from linkselect._samples.sources.hdf5_sparse import open_rows, sparse_format
 from linkselect._samples.sources.states import is_a
 from linkselect._samples.sources.stored import Stored
 
-# Some rows of a backed object are read into memory up to this size, such as those of a fold.
+# Selected rows of a backed object, such as those of a fold, are read into memory up to this size.
 VIEW_LIMIT = 10**9
 
 
 def is_annotated(X: Any) -> bool:
-    """Whether X is an AnnData object."""
+    """Return whether X is an AnnData object."""
     return is_a(X, "anndata.AnnData")
 
 
 def unwrapped(X: Any) -> Any:
-    """Return the matrix of an AnnData object, a dense one as a frame; anything else as it is."""
+    """Return the matrix of an AnnData object (a frame if dense); anything else unchanged."""
     if not is_annotated(X):
         return X
     check_names(X.var_names)
@@ -36,7 +36,7 @@ def unwrapped(X: Any) -> Any:
     if values is None:
         raise GuidedValueError(
             "The AnnData object has no X.",
-            "linkselect.anndata.rank(adata, layer=...) ranks one of its layers; or set "
+            "Rank one of its layers with linkselect.anndata.rank(adata, layer=...), or set "
             "adata.X = adata.layers[...].",
             "X",
         )
@@ -49,7 +49,7 @@ def unwrapped(X: Any) -> Any:
 
 
 def names_of(X: Any) -> NDArray[Any] | None:
-    """Return the names of the features: those of AnnData, or of the columns of a frame."""
+    """Return the feature names of AnnData or the column names of a frame; None without names."""
     if is_annotated(X):
         return np.asarray(X.var_names, dtype=object)
     names: NDArray[Any] | None = _get_feature_names(X)
@@ -57,12 +57,12 @@ def names_of(X: Any) -> NDArray[Any] | None:
 
 
 def check_names(names: Sequence[Hashable]) -> None:
-    """Refuse names of features that several share: they tell neither of them."""
+    """Raise an error for duplicate feature names."""
     if len(set(names)) == len(names):
         return
     twice = [repr(name) for name, n in Counter(names).items() if n > 1]
     raise GuidedValueError(
-        f"The AnnData object has {many(len(twice), 'name')} that several features share: "
+        f"The AnnData object has {many(len(twice), 'duplicate feature name')}: "
         f"{first_few(twice)}.",
         "Make them unique: adata.var_names_make_unique().",
         "X",
@@ -73,20 +73,20 @@ def check_names(names: Sequence[Hashable]) -> None:
 
 
 def stored_view(X: Any) -> Stored | None:
-    """Return the samples of a backed AnnData object; None if it is a view of some of its rows.
+    """Return the samples of a backed AnnData object; None for a view of some of its rows.
 
-    Such a view is read into memory, as the rows of a fold are.
+    Such a view is read into memory, like the rows of a fold.
     """
     stored, rows = _stored_rows(X)
     return stored if rows is None else None
 
 
 def _stored_rows(X: Any) -> tuple[Stored, IntArray | None]:
-    """Return the file's samples with the columns of a view, and its rows if these are not all."""
+    """Return the stored samples with the columns of a view, and its rows (None for all rows)."""
     whole = X._adata_ref if X.is_view else X
     check_names(X.var_names)
     node, label = whole.X, Path(X.filename).name
-    # A sparse matrix is a group of datasets.
+    # A sparse matrix is stored as a group of datasets.
     source = ArraySource(_array_of(getattr(node, "group", node), label), label)
     source.names, source.ids = list(whole.var_names), whole.obs_names
     if not X.is_view:
@@ -99,22 +99,23 @@ def _stored_rows(X: Any) -> tuple[Stored, IntArray | None]:
 
 
 def _rows_of(X: Any) -> NDArray[Any]:
-    """Read a view of some rows of a backed object into memory, unless it is large."""
+    """Read a view of some rows of a backed object into memory; raise an error if it is large."""
     stored, rows = _stored_rows(X)
     if rows is None:
         rows = np.arange(stored.shape[0])
     if len(rows) * stored.shape[1] * stored.dtype.itemsize > VIEW_LIMIT:
         raise GuidedTypeError(
-            f"X is a view of {len(rows):,} rows of {stored.label}, which is not read part by part.",
-            "Pass X.to_memory() if it fits in memory, or write the rows into a file of their own "
-            "by X.copy(PATH).",
+            f"X is a view of {len(rows):,} rows of {stored.label}; views cannot be read part by "
+            "part.",
+            "Pass X.to_memory() if it fits in memory, or write these rows to a new file with "
+            "X.copy(PATH).",
             "X",
         )
     return stored.take(rows)
 
 
 class H5adSource(ArraySource):
-    """A matrix of an .h5ad file, whose rows have names that are read when they are asked for."""
+    """A matrix of an .h5ad file; the names of its rows are read only when needed."""
 
     def index(self) -> Sequence[Hashable]:
         """Read the names of the samples."""
@@ -142,7 +143,7 @@ def open_h5ad(path: Path, name: str = "") -> ArraySource:
 
 
 def matrices_of(file: Any) -> list[str]:
-    """Name the matrices whose columns are the features: X, the layers, and X of raw."""
+    """List the names of matrices whose columns are features: X, the layers, and X of raw."""
     layers = file.get("layers")
     names = ["X", *(f"layers/{name}" for name in layers or ()), "raw/X"]
     nodes = {name: file.get(name) for name in names}
@@ -154,7 +155,7 @@ def matrices_of(file: Any) -> list[str]:
 
 
 def features_of(matrix: str) -> str:
-    """Return where the features of a matrix are described."""
+    """Return the name of the group that describes the features of a matrix."""
     return "raw/var" if matrix == "raw/X" else "var"
 
 
@@ -169,10 +170,10 @@ def read_names(file: Any, axis: str, label: str) -> list[str]:
 
 
 def unreadable(label: str, why: str) -> GuidedValueError:
-    """Return the error for a file that is not laid out as anndata 0.7 and later do it."""
+    """Return the error for a file without the layout of anndata 0.7 or later."""
     return GuidedValueError(
-        f"{label} is not laid out as anndata writes it since version 0.7: {why}. In Python, "
-        f"anndata.read_h5ad({label!r}).write_h5ad('new.h5ad') may write it so.",
+        f"{label} does not have the layout of anndata 0.7 or later: {why}. In Python, "
+        f"anndata.read_h5ad({label!r}).write_h5ad('new.h5ad') may convert it.",
         parameter="X",
     )
 

@@ -1,4 +1,4 @@
-"""Anything with a shape, a type and perhaps chunks: .npy files, memory maps, Zarr, HDF5."""
+"""Arrays outside memory, with or without chunks: .npy files, memory maps, Zarr and HDF5."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -15,23 +15,24 @@ from linkselect._samples.sources.choosing import Columns
 from linkselect._samples.sources.states import FileState, state_of, two_dimensional
 from linkselect._samples.sources.stored import Slabs, Source, numeric_type
 
-# Chunks are decoded whole. Up to this size a line of them is held, and handed on piece by piece.
+# Chunks are decoded as a whole. A row of chunks up to this size is kept and yielded piece by piece.
 LINE_BYTES = 128 * 2**20
 
 
 class StoredArray(ABC):
-    """What one kind of array must be able to do. It is pickled for other processes.
+    """Base class of arrays in a storage format; they are pickled for other processes.
 
     Attributes
     ----------
     shape : tuple of int
-        The shape in the file.
+        The shape of the array.
     dtype : dtype
-        The type in the file.
+        The dtype in the file.
     chunks : tuple of int or None
-        The rows and columns that are decoded together; None if any place can be read.
+        The numbers of rows and columns in a chunk, which is decoded as a whole; None if there are
+        no chunks.
     path : str or None
-        The file, if there is one that holds all values.
+        The path of the file, if one file has all values.
     """
 
     shape: tuple[int, ...]
@@ -41,16 +42,16 @@ class StoredArray(ABC):
 
     @abstractmethod
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Return a copy of some rows and columns; rows that are an array are sorted."""
+        """Return a copy of the given rows and columns; an array of rows must be sorted."""
 
     def files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
-        """Yield the name and the path of each file that holds some of these values."""
+        """Yield the name and the path of each file with some of these values."""
         if self.path is not None:
             yield Path(self.path).name, self.path
 
 
 class ArraySource(Source):
-    """An array outside memory of two dimensions, read by lines of chunks if it has any."""
+    """Samples in an array outside memory, which is read by rows of chunks if it has any."""
 
     def __init__(self, array: StoredArray, label: str) -> None:
         self.label = label
@@ -62,14 +63,14 @@ class ArraySource(Source):
         self._warn_of_tall_chunks()
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return where chunks begin, and the end."""
+        """Return the first row or column of every chunk, and the length of the axis."""
         if self.array.chunks is None:
             return None
         total = self.shape[axis]
         return np.append(np.arange(0, total, self.array.chunks[axis]), total)
 
     def line_bytes(self) -> int:
-        """Return the size of a line of chunks, or of one chunk if lines are decoded in pieces."""
+        """Return the size of a row of chunks, or of one chunk if rows are decoded in pieces."""
         if self.array.chunks is None:
             return 0
         height, width = self.array.chunks
@@ -77,13 +78,13 @@ class ArraySource(Source):
         return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of these values is not what it was."""
+        """Raise an error if a file with some of these values has changed since it was opened."""
         for name, path in self.array.files(rows, columns):
             label = self.label if name in self.label else f"{self.label}, file {name},"
             FileState(path, label, self.states[name]).check_unchanged()
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield the values of some columns; whole chunks are decoded once if they are not large."""
+        """Yield slices of rows with their values; chunks are decoded once unless they are large."""
         for line in slices(rows.stop - rows.start, self._height_decoded(columns, height)):
             start, stop = rows.start + line.start, rows.start + line.stop
             values = self._decoded(slice(start, stop), columns)
@@ -91,9 +92,9 @@ class ArraySource(Source):
                 yield slice(start + piece.start, start + piece.stop), values[piece]
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        """Return some rows, which are sorted, by reading little else."""
+        """Return the rows `wanted`, which are sorted, and read few other rows."""
         edges = self.edges(0)
-        # One line of chunks at a time: all that are touched would be decoded at once.
+        # One row of chunks at a time; otherwise, all affected chunks would be decoded at once.
         cuts = np.searchsorted(wanted, () if edges is None else edges[1:-1])
         found = [self._decoded(line, columns) for line in np.split(wanted, cuts) if len(line)]
         self.check_unchanged(rows, columns)
@@ -110,12 +111,12 @@ class ArraySource(Source):
             self.check_unchanged(rows, columns)
             raise GuidedValueError(
                 f"{self.label} cannot be read in rows {rows.start:,} to {rows.stop:,}: {error}",
-                "It is damaged. Write it again.",
+                "The file may be damaged. Write it again.",
                 "X",
             ) from error
 
     def _height_decoded(self, columns: Columns, height: int) -> int:
-        """Return how many rows are decoded at once: whole chunks if they are not too large."""
+        """Return the number of rows to decode at once: whole chunks unless they are too large."""
         if self.array.chunks is None:
             return height
         width = columns.stop - columns.start if isinstance(columns, slice) else len(columns)
@@ -132,13 +133,13 @@ class ArraySource(Source):
         if line_bytes > 4 * LINE_BYTES:
             warn_user(
                 f"The chunks of {self.label} are tall: {height:,} rows of all columns take "
-                f"{line_bytes / 2**30:.1f} GiB, so that each chunk is decoded many times.",
+                f"{line_bytes / 2**30:.1f} GiB, so each chunk must be decoded many times.",
                 hint="Store it with chunks of fewer rows and more columns.",
             )
 
 
 def refuse_group(label: str, kind: str, names: list[str], one: str) -> GuidedTypeError:
-    """Return the error for several arrays; `one` says how to get that of a name."""
+    """Return the error for a group of arrays; `one` is an expression that returns one by name."""
     return GuidedTypeError(
         f"{label} is a group of {kind} ({', '.join(names) or 'none'}).",
         f"Pass one of them, such as {one.format(names[0] if names else 'NAME')}.",

@@ -1,4 +1,4 @@
-"""Rows and columns: chosen by number, name or mask, and cut into pieces."""
+"""Selection of rows and columns by number, name or mask, and division into slices."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -8,30 +8,32 @@ from numpy.typing import ArrayLike
 
 from linkselect._arrays import IntArray
 from linkselect._blocks import slices
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._messages import GuidedTypeError, GuidedValueError, many
 
 Columns = slice | IntArray
 
 
 def as_numbers(chosen: Columns) -> IntArray:
-    """Return the numbers of rows or columns, also of those that are a slice."""
+    """Return row or column numbers as an array, also for a slice."""
     return np.arange(chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
 
 
 def chosen_numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
-    """Return what is chosen by numbers, from the end if negative, or by a mask."""
+    """Convert numbers (negative: from the end) or a Boolean mask to an array of numbers from 0."""
     given = np.asarray(chosen)
     if given.dtype == bool and given.shape == (total,):
         return np.flatnonzero(given)
     if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
         raise GuidedTypeError(
-            f"The {what} are chosen by an array of type {given.dtype} and shape {given.shape}.",
-            f"Pass whole numbers, or {total:,} times True or False.",
+            f"An array of dtype {given.dtype} and shape {given.shape} cannot select {what}.",
+            f"Pass integers, or a Boolean mask of length {total:,}.",
         )
     numbers = given.astype(np.intp)
     outside = numbers[(numbers < -total) | (numbers >= total)]
     if len(outside):
-        raise IndexError(f"The {what} are {total:,}; there is no number {outside[0]:,}.")
+        raise IndexError(
+            f"Index {outside[0]:,} is out of range for the {what} ({total:,} in total)."
+        )
     return numbers % total
 
 
@@ -42,15 +44,15 @@ def chosen_columns(
     columns: Sequence[str | int] | None,
     without: Sequence[str | int],
 ) -> list[int]:
-    """Return the places of the columns to use, which are chosen and left out by name or number."""
+    """Return the numbers of the columns to use, given names or numbers to use and to leave out."""
     places: dict[str | int, int] = {place: place for place in range(total)}
     places |= {name: place for place, name in enumerate(names or ())}
     for column in (*(columns or ()), *without):
         if column not in places:
             ends = f", from {names[0]!r} to {names[-1]!r}" if names else ""
             raise GuidedValueError(
-                f"{label} has no column {column!r}; it has {total:,}{ends}.",
-                "Give numbers from 0, or names of its columns if it has any.",
+                f"{label} has no column {column!r}; it has {many(total, 'column')}{ends}.",
+                "Use column numbers, starting at 0, or column names if there are any.",
                 "columns",
             )
     known = names or range(total)
@@ -60,7 +62,7 @@ def chosen_columns(
 
 
 def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
-    """Cut `range(total)` at some of the edges, so that pieces have at most `size` if they can."""
+    """Split `range(total)` at some of the edges, into pieces of at most `size` if possible."""
     if edges is None:
         return slices(total, size)
     pieces, start = [], 0
@@ -73,7 +75,7 @@ def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
 
 
 def divide(pieces: list[slice], size: int) -> list[slice]:
-    """Divide pieces that are far too large, though reading a part of a chunk decodes all of it."""
+    """Divide pieces larger than twice `size`, although a chunk is then decoded several times."""
     divided = []
     for piece in pieces:
         length = piece.stop - piece.start
@@ -83,7 +85,7 @@ def divide(pieces: list[slice], size: int) -> list[slice]:
 
 
 def equal_stretches(values: IntArray) -> list[slice]:
-    """Cut an array where its values change.
+    """Return slices for the runs of equal values in an array.
 
     Examples
     --------

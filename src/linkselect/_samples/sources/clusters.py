@@ -1,7 +1,7 @@
-"""Dask clients: which one is active, and how work on parts becomes their tasks.
+"""Dask clients: finding the active one, and running work on parts as its tasks.
 
-No values are sent to workers beforehand (`client.scatter`): when a worker dies, what was sent is
-lost for good, while the result of a task is computed again.
+No data are sent to workers in advance (`client.scatter`): if a worker dies, such data are lost,
+while the result of a task is computed again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Stored
 
 Report = Callable[[int, int, str], None]
-# Seconds without any worker until we give up: a cluster may be starting again.
+# The number of seconds without any worker before giving up: a cluster may be restarting.
 WORKERS_GONE = 60.0
 POLL_SECONDS = 0.5
 
@@ -34,7 +34,7 @@ def _as_it_is(result: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A function for some parts of stored samples, and how its results are merged.
+    """A function to apply to parts of stored samples, and how to merge its results.
 
     Attributes
     ----------
@@ -43,15 +43,15 @@ class Job:
     numbers : list of int
         The numbers of the parts.
     function, merge, finish : callable
-        What is done to a part, to a list of results, and to the last one.
+        The functions applied to a part, to a list of results, and to the last result.
     inputs : list of tuple
-        What the function gets besides the part, one tuple for each number.
+        Additional arguments of the function, one tuple for each part.
     what : str
-        The name of the tasks.
+        The name of the task.
     shared : Job or None
-        Its result is what every call of the function gets last.
+        A job whose result is the last argument in every call of the function.
     fan_in : int
-        How many results are merged at a time.
+        The number of results that are merged at a time.
     """
 
     samples: Stored
@@ -66,9 +66,9 @@ class Job:
 
 
 def active_client() -> Any | None:
-    """Return the Dask client that is active, if there is one that can be waited for here.
+    """Return the active Dask client; None without a running, synchronous client.
 
-    Inside a task there is none: a task that waits for other tasks holds up its worker.
+    Within a task, return None: a task that waits for other tasks would block its worker.
     """
     distributed = sys.modules.get("distributed")
     if distributed is None:
@@ -83,7 +83,7 @@ def active_client() -> Any | None:
 
 
 def run_job(client: Any, job: Job, report: Report | None) -> Any:
-    """Let the workers of a client do a job, and wait for it."""
+    """Run a job on the workers of a client, and return its result."""
     leaves, top = task_tree(job)
     *open_leaves, last = client.compute([*leaves, top])
     total, gone_since = len(open_leaves), None
@@ -93,8 +93,8 @@ def run_job(client: Any, job: Job, report: Report | None) -> Any:
         while not ended(last):
             open_leaves = release_ended(open_leaves)
             report(total - len(open_leaves), total, job.what)
-            # Counted from the first look that finds none. From the last that finds one much time
-            # may pass, such as on a machine that sleeps or is busy, while workers start again.
+            # Time is counted from the first check that finds no workers. Since the check before,
+            # much time may have passed on a machine that was asleep or busy.
             gone_since = None if client.nthreads() else gone_since or time.monotonic()
             if gone_since is not None and time.monotonic() - gone_since > WORKERS_GONE:
                 raise no_workers(client)
@@ -102,13 +102,13 @@ def run_job(client: Any, job: Job, report: Report | None) -> Any:
             report(total, total, job.what)
         return result_of(last, job, open_leaves)
     finally:
-        # The scheduler drops tasks whose results no client waits for, running or not.
+        # The scheduler cancels tasks, running or not, if no client waits for their results.
         for future in (last, *open_leaves):
             future.release()
 
 
 def ended(future: Any) -> bool:
-    """Wait a little for a task, and say whether it has ended."""
+    """Wait briefly for a task, and return whether it has ended."""
     from distributed import CancelledError, wait
 
     with suppress(CancelledError):
@@ -120,7 +120,7 @@ def ended(future: Any) -> bool:
 
 
 def release_ended(futures: list[Any]) -> list[Any]:
-    """Return the tasks that still run or failed; results of others may leave memory once merged."""
+    """Release finished tasks, so that their memory can be freed, and return the other tasks."""
     still_open = []
     for future in futures:
         if future.status == "finished":
@@ -131,9 +131,9 @@ def release_ended(futures: list[Any]) -> list[Any]:
 
 
 def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
-    """Return the result of a task that has ended, or its error in words that help.
+    """Return the result of a task that has ended, or raise its error with an explanation.
 
-    The leaves are the tasks of parts that have not been released.
+    `leaves` are the tasks of parts that have not been released.
     """
     from distributed import CancelledError, KilledWorker
 
@@ -143,7 +143,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
         raise workers_killed(job) from error
     except CancelledError as error:
         raise GuidedError(
-            "The Dask scheduler went away, or the tasks of this fit were cancelled.",
+            "The Dask scheduler was lost, or the tasks of this fit were cancelled.",
             "Start the cluster again, connect a new client, and fit again.",
             "client",
         ) from error
@@ -157,13 +157,13 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
 
 
 def task_tree(job: Job) -> tuple[list[Any], Any]:
-    """Return the tasks of a job: one for every part, and the one that merges the last results."""
+    """Return the tasks of a job: a list with one for each part, and the task of the result."""
     from dask import delayed
 
     token = uuid.uuid4().hex
     name = f"linkselect-{job.what.replace(' ', '-')}"
     shared = () if job.shared is None else (task_tree(job.shared)[1],)
-    # One task for what all tasks need, so that each of them stays small.
+    # The common input of all tasks is a task of its own, so that each task stays small.
     samples = job.samples.without_blocks()
     light = replace(job, samples=samples, numbers=[], inputs=[], shared=None)
     common = delayed(light, name=f"{name}-common-{token}", traverse=False)
@@ -188,10 +188,10 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
 
 
 class BlasLimit:
-    """Keep BLAS to one thread as long as any task of this process runs.
+    """Limit BLAS to one thread as long as any task runs in this process.
 
-    The limit of `one_blas_thread` ends with whoever set it, while other tasks still run: with more
-    threads BLAS adds in another order, and their bits would differ.
+    The limit of `one_blas_thread` ends with the task that set it, while other tasks still run. With
+    more threads, BLAS would sum in a different order and change the last bits of their results.
     """
 
     def __init__(self) -> None:
@@ -216,20 +216,20 @@ _limit = BlasLimit()
 
 
 def run_part(job: Job, number: int, inputs: Any, shared: Any, blocks: Any) -> Any:
-    """Do one part, in a worker."""
+    """Process one part in a worker."""
     with _limit:
         return job.function(job.samples.part_given(number, blocks), *inputs, *shared)
 
 
 def run_merge(job: Job, results: list[Any]) -> Any:
-    """Merge some results, in a worker."""
+    """Merge results in a worker."""
     return merge_group(job.merge, results)
 
 
 def no_workers(client: Any) -> GuidedError:
     """Return the error for a cluster without workers."""
     return GuidedError(
-        f"No Dask worker has been there for {WORKERS_GONE:.0f} s "
+        f"No Dask worker has been available for {WORKERS_GONE:.0f} s "
         f"(scheduler {client.scheduler.address}). Nothing was fitted.",
         "Start workers and fit again, or close the client to use the threads of this process.",
         "client",
@@ -237,13 +237,13 @@ def no_workers(client: Any) -> GuidedError:
 
 
 def workers_killed(job: Job) -> GuidedError:
-    """Return the error for a part that ended every worker that tried it."""
+    """Return the error for a part that killed every worker that processed it."""
     samples = job.samples
     part_bytes = max(samples.source.held_bytes(part) for part in samples.parts)
     return GuidedError(
-        f"Dask workers died again and again at a part of {job.samples.label}. Most often their "
-        f"memory is too small: a part takes {part_bytes / 2**20:,.0f} MiB, and working on it "
-        f"several times that. {many(len(job.samples.parts), 'part')} were to be read; nothing "
-        "was fitted. Give every worker more memory or fewer threads, or store the samples in "
-        "smaller chunks.",
+        f"Dask workers died repeatedly while processing a part of {job.samples.label}. The usual "
+        f"reason is too little memory: a part takes {part_bytes / 2**20:,.0f} MiB, and processing "
+        f"it takes several times as much. Nothing was fitted; the samples have "
+        f"{many(len(job.samples.parts), 'part')}. Give every worker more memory or fewer threads, "
+        "or store the samples in smaller chunks.",
     )

@@ -1,4 +1,4 @@
-"""Dask arrays, read by lines of blocks; never rechunked."""
+"""Dask arrays, read by rows of blocks and never rechunked."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ Blocks = list[list[NDArray[Any]]]
 
 
 class DaskSource(Source):
-    """A dask array of two dimensions.
+    """Samples in a dask array of two dimensions.
 
-    Without an active client, the thread that reads a part computes its blocks. With one, they are
-    tasks of the cluster, and `given` takes their results.
+    Without an active client, the thread that reads a part computes its blocks. With a client, tasks
+    of the cluster compute the blocks, and `given` receives their results.
     """
 
     def __init__(self, array: Any) -> None:
         self.label = "the dask array"
         if np.isnan(array.shape).any():
             raise GuidedValueError(
-                "The lengths of the chunks of the dask array are unknown.",
-                "Make it by to_dask_array(lengths=True) of a DataFrame, or call "
+                "The chunk sizes of the dask array are unknown.",
+                "Create it with to_dask_array(lengths=True) of a DataFrame, or call "
                 "compute_chunk_sizes() of the array.",
                 "X",
             )
         self.shape = two_dimensional(array.shape, self.label)
         if type(array._meta) is not np.ndarray:
             raise GuidedTypeError(
-                f"The blocks of the dask array are of {type(array._meta)}.",
+                f"The blocks of the dask array are of type {type(array._meta).__name__}.",
                 f"Turn them into NumPy arrays: {to_numpy_blocks(array._meta)}.",
                 "X",
             )
@@ -49,14 +49,14 @@ class DaskSource(Source):
         self.computed: Blocks | None = None
 
     def edges(self, axis: int) -> IntArray:
-        """Return where chunks begin, and the end."""
+        """Return the first row or column of every chunk, and the length of the axis."""
         return self.ends[axis]
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Find nothing: what the blocks are made of is not known here."""
+        """Do nothing: the files behind the blocks are not known."""
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield the values of some columns of whole lines of blocks."""
+        """Yield slices of rows with their values in some columns, from whole rows of blocks."""
         blocks = self._compute(rows, columns) if self.computed is None else self.computed
         held = self._columns_held(columns)
         inside = slice(None) if isinstance(columns, slice) else np.searchsorted(held, columns)
@@ -67,35 +67,35 @@ class DaskSource(Source):
                 pieces = [block[piece] for block in line]
                 values = pieces[0] if len(line) == 1 else np.concatenate(pieces, axis=1)
                 found = slice(start + piece.start, start + piece.stop)
-                # Blocks belong to the graph of the user, who may use them again.
+                # A copy, because blocks belong to the user's graph and may be used again.
                 yield found, np.array(values[:, inside], dtype=self.dtype, order="C")
 
     def blocks(self, rows: slice, columns: Columns) -> Any:
-        """Return the blocks of a part as delayed values, for a cluster."""
+        """Return the blocks of a part as delayed values for a cluster."""
         array, lines, needed = self._needed(rows, columns)
         delayed = self._delayed if array is self.array else array.to_delayed()
         return [[delayed[i, j] for j in needed] for i in lines]
 
     def without_blocks(self) -> DaskSource:
-        """Return the same without the graph."""
+        """Return a copy without the graph."""
         light = copy(self)
         for name in ("array", "_delayed", "_graph"):
             light.__dict__.pop(name, None)
         return light
 
     def given(self, blocks: Blocks) -> DaskSource:
-        """Return a source that reads one part from its blocks."""
+        """Return a source that reads one part from its computed blocks."""
         filled = copy(self)
         filled.computed = blocks
         return filled
 
     def held_bytes(self, part: Part) -> int:
-        """Return how much of a part is held at once: all of its blocks."""
+        """Return the number of bytes of a part that are in memory at once: all of its blocks."""
         width = len(self._columns_held(part.samples.columns_of(part)))
         return (part.rows.stop - part.rows.start) * width * self.dtype.itemsize
 
     def where_failed(self, rows: slice) -> str:
-        """Say which rows the blocks hold that could not be computed."""
+        """Describe the rows of the blocks that could not be computed."""
         return (
             f"This happened in the blocks of the dask array for rows {rows.start:,} to "
             f"{rows.stop:,}. Nothing was fitted."
@@ -118,7 +118,7 @@ class DaskSource(Source):
 
     @cached_property
     def _graph(self) -> tuple[dict[Any, Any], Any]:
-        """The optimized graph and the keys of all blocks: once for all parts."""
+        """The optimized graph and the keys of all blocks, computed once for all parts."""
         return _optimized(self.array)
 
     @cached_property
@@ -126,9 +126,9 @@ class DaskSource(Source):
         return np.asarray(self.array.to_delayed(), dtype=object)
 
     def _needed(self, rows: slice, columns: Columns) -> tuple[Any, Sequence[int], Sequence[int]]:
-        """Return an array, and the lines and columns of its blocks that hold some values.
+        """Return an array, and the rows and columns of its blocks that contain the given values.
 
-        A piece of a block is an array of its own: dask may be able to read it alone.
+        If only a piece of a block is needed, the array is sliced: dask may read just that piece.
         """
         if self._is_piece(columns):
             cut = self.array[rows, columns]
@@ -137,42 +137,41 @@ class DaskSource(Source):
         return self.array, self._lines(rows), self._block_numbers(columns).tolist()
 
     def _lines(self, rows: slice) -> list[int]:
-        """Return the numbers of the lines of blocks that hold some rows; blocks may be empty."""
+        """Return the numbers of the rows of blocks, without empty ones, that contain some rows."""
         first, last = np.searchsorted(self.ends[0], (rows.start, rows.stop))
         filled = np.flatnonzero(np.diff(self.ends[0][first : last + 1]))
         return (first + filled).tolist()
 
     def _block_numbers(self, columns: Columns) -> IntArray:
-        """Return the numbers of the blocks in a line that hold some columns."""
+        """Return the numbers of the columns of blocks that contain some columns."""
         return np.unique(np.searchsorted(self.ends[1], as_numbers(columns), side="right") - 1)
 
     def _is_piece(self, columns: Columns) -> bool:
-        """Whether some columns begin or end inside a block."""
+        """Return whether a slice of columns begins or ends within a block."""
         if not isinstance(columns, slice):
             return False
         return not np.isin((columns.start, columns.stop), self.ends[1]).all()
 
     def _columns_held(self, columns: Columns) -> IntArray:
-        """Return the numbers of all columns in the blocks that are computed for some columns."""
+        """Return the numbers of all columns of the blocks that are computed for some columns."""
         if isinstance(columns, slice):
             return as_numbers(columns)
         blocks = self._block_numbers(columns)
         return np.concatenate([np.arange(*self.ends[1][block : block + 2]) for block in blocks])
 
     def _check_line(self, rows: slice, line: list[NDArray[Any]], width: int) -> None:
-        """Refuse blocks that are not what the array says they are."""
+        """Raise an error if blocks do not have the shape or the dtype that the array declares."""
         heights = {len(block) if block.ndim == 2 else -1 for block in line}
         if heights != {rows.stop - rows.start} or sum(block.shape[1] for block in line) != width:
             found = " and ".join(str(block.shape) for block in line)
-            what = f"shape {found}, which is not that of its chunks"
+            what = f"shape {found}, which differs from the chunks of the array"
         elif not all(np.can_cast(block.dtype, self.dtype, "same_kind") for block in line):
-            what = f"type {line[0].dtype}, but the array says {self.dtype}"
+            what = f"dtype {line[0].dtype}, but the array declares {self.dtype}"
         else:
             return
         raise GuidedValueError(
             f"Blocks of the dask array for rows {rows.start:,} to {rows.stop:,} have {what}.",
-            "Pass the chunks= and dtype= that the function really returns to map_blocks or "
-            "from_delayed.",
+            "Pass the actual chunks= and dtype= of the blocks to map_blocks or from_delayed.",
             "X",
         )
 
@@ -186,10 +185,10 @@ def _optimized(array: Any) -> tuple[dict[Any, Any], Any]:
 
 
 def to_numpy_blocks(block: Any) -> str:
-    """Say how blocks of another kind become arrays of NumPy."""
+    """Return an expression that converts blocks of another type to NumPy arrays."""
     if isinstance(block, np.ma.MaskedArray):
         return "dask.array.ma.filled(X, VALUE)"
     ways = ("toarray", "todense", "get")
     way = next((f".{way}()" for way in ways if hasattr(block, way)), ".__array__()")
-    # Without meta Dask tries the function on an array of NumPy, which lacks the method.
+    # Without meta, dask would call the function with a NumPy array, which lacks the method.
     return f"X.map_blocks(lambda block: block{way}, meta=numpy.empty((0, 0), X.dtype))"

@@ -1,4 +1,4 @@
-"""HDF5 datasets, read from their file by name, so that other processes can read them too."""
+"""HDF5 datasets, read from their file by name, so that other processes can read them, too."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stre
 from linkselect._samples.sources.states import package_for
 
 HDF5_ENDINGS = (".h5", ".hdf5")
-# What is read at once to take some rows or columns from, of a dataset without chunks.
+# The size of the blocks in which a dataset without chunks is read to take some rows or columns.
 STRETCH_BYTES = 8 * 2**20
 
 
@@ -29,11 +29,12 @@ class Hdf5Dataset(StoredArray):
     shape : tuple of int
         The shape of the dataset.
     dtype : dtype
-        The type in the file.
+        The dtype in the file.
     path : str
-        Where the file is.
+        The path of the file.
     chunks : tuple of int or None
-        The rows and columns that are decoded together; None if they lie one after the other.
+        The numbers of rows and columns in a chunk, which is decoded as a whole; None if there are
+        no chunks.
     """
 
     name: str
@@ -53,7 +54,7 @@ class Hdf5Dataset(StoredArray):
             return self._chosen(dataset, as_numbers(rows), as_numbers(columns))
 
     def _chosen(self, dataset: Any, rows: IntArray, columns: IntArray) -> NDArray[Any]:
-        """Take rows and columns from rectangles: h5py is slow in taking many of them by number."""
+        """Take rows and columns from rectangles; h5py is slow if indexed by many numbers."""
         line_bytes = self.shape[1] * self.dtype.itemsize
         height, width = self.chunks or (max(STRETCH_BYTES // line_bytes, 1), self.shape[1])
         used, order = np.unique(columns, return_inverse=True)
@@ -67,11 +68,11 @@ class Hdf5Dataset(StoredArray):
 
 
 def file_of(node: Any) -> str:
-    """Return the path of the file that holds a dataset or a group; what was written is in it."""
+    """Return the path of the file with a dataset or a group, after flushing what was written."""
     file = node.file
     if not node.name or not isinstance(file.filename, str) or not Path(file.filename).is_file():
         raise GuidedTypeError(
-            "This HDF5 dataset is in no file that could be opened again by its name.",
+            "This HDF5 dataset is not in a file that can be opened again by its path.",
             "Pass X[:] if it fits in memory, or dask.array.from_array(X).",
             "X",
         )
@@ -81,32 +82,32 @@ def file_of(node: Any) -> str:
 
 
 def array_of(dataset: Any) -> Hdf5Dataset:
-    """Return what reads a dataset from its file."""
+    """Return a reader for a dataset, which opens its file for each read."""
     path = file_of(dataset)
     return Hdf5Dataset(dataset.name, dataset.shape, dataset.dtype, path, dataset.chunks)
 
 
 def source_of_dataset(dataset: Any, label: str = "") -> ArraySource:
-    """Read a dataset from its file."""
+    """Return a source that reads a dataset from its file."""
     array = array_of(dataset)
     return ArraySource(array, label or f"{Path(array.path).name}::{dataset.name}")
 
 
 def opened(path: Path, extra: str = "dask") -> Any:
-    """Open an HDF5 file."""
+    """Open an HDF5 file for reading."""
     h5py = package_for(path, "h5py", extra)
     try:
         return h5py.File(path, "r")
     except OSError as error:
         raise GuidedValueError(
             f"{path.name} cannot be opened as an HDF5 file: {error}.",
-            "If a program writes to it, wait until that has closed it.",
+            "If another program is writing to it, wait until that program closes it.",
             "X",
         ) from error
 
 
 def open_hdf5(path: Path, name: str = "") -> ArraySource:
-    """Open a dataset of an HDF5 file by its name; without one, the only matrix that it holds."""
+    """Open a dataset of an HDF5 file by name; without a name, the only matrix in the file."""
     with opened(path) as file:
         names = _matrices(file)
         one = name.strip("/") or (names[0] if len(names) == 1 else "")
@@ -123,7 +124,7 @@ def refuse_hdf5_group(group: Any) -> GuidedTypeError:
 
 
 def _matrices(group: Any) -> list[str]:
-    """Return the names of the datasets with two dimensions, also in groups inside."""
+    """Return the names of all two-dimensional datasets, also in subgroups."""
     found: list[str] = []
 
     def note(name: str, node: Any) -> None:

@@ -1,4 +1,4 @@
-"""Sparse matrices in HDF5 files as anndata writes them: rows are read and made dense."""
+"""Sparse matrices in HDF5 files in the format of anndata; rows are read as dense arrays."""
 
 from typing import Any
 
@@ -12,21 +12,21 @@ from linkselect._samples.sources.choosing import Columns, as_numbers, equal_stre
 from linkselect._samples.sources.hdf5_datasets import Hdf5Dataset, file_of
 from linkselect._samples.sources.stored import numeric_type
 
-# How many values are read at once: about 12 MB with the numbers of their columns. Between wanted
-# rows, a few are read rather than left out.
+# The number of values read at once, which take about 12 MB with their column numbers. A gap of up
+# to GAP values between two selected rows is read, too, because a separate read would be slower.
 STRETCH = 1 << 20
 GAP = 1 << 12
 TO_ROWS = (
-    "Read it into memory if it fits (adata.to_memory()), or write it again by rows: "
+    "Read it into memory if it fits (adata.to_memory()), or rewrite it by rows: "
     "adata.X = adata.X.tocsr(), then adata.write_h5ad(PATH)."
 )
 
 
 class Hdf5Rows(Hdf5Dataset):
-    """A matrix in CSR: a group with `data`, `indices` and `indptr`; it is read as `dtype`."""
+    """A CSR matrix: a group with `data`, `indices` and `indptr`; values are read as `dtype`."""
 
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Read some rows, and make some of their columns dense."""
+        """Read some rows, and return some of their columns as a dense array."""
         import h5py
 
         numbers = as_numbers(rows)
@@ -37,7 +37,7 @@ class Hdf5Rows(Hdf5Dataset):
             group = file[self.name]
             starts = group["indptr"][int(numbers[0]) : int(numbers[-1]) + 2].astype(np.intp)
             if len(starts) < places[-1] + 2 or (np.diff(starts) < 0).any():
-                raise ValueError("its rows do not follow each other")
+                raise ValueError("its row pointers are not in ascending order")
             left_out = np.append(0, starts[places[1:]] - starts[places[:-1] + 1])
             pieces = np.cumsum(left_out > GAP) + starts[places] // STRETCH
             for piece in equal_stretches(pieces):
@@ -46,20 +46,20 @@ class Hdf5Rows(Hdf5Dataset):
         return values
 
     def _rows(self, group: Any, starts: IntArray, places: IntArray) -> csr_array:
-        """Read from the first to the last of some rows, and return these."""
+        """Read from the first to the last of some rows, and return these rows."""
         first, last = places[0], places[-1]
         ends = starts[first : last + 2]
         stretch = slice(int(ends[0]), int(ends[-1]))
         data, indices = group["data"][stretch], group["indices"][stretch]
         shape = (last - first + 1, self.shape[1])
         found = csr_array((data.astype(self.dtype), indices, ends - ends[0]), shape=shape)
-        # SciPy would write outside its memory where a column is that the matrix does not have.
+        # Column numbers outside the matrix would make SciPy write outside its memory.
         found.check_format(full_check=True)
         return found if len(places) == shape[0] else found[places - first]
 
 
 def sparse_format(group: Any) -> str:
-    """Return "csr" or "csc" for a group that holds a sparse matrix, and nothing otherwise."""
+    """Return "csr" or "csc" for a group with a sparse matrix, otherwise an empty string."""
     attributes = getattr(group, "attrs", {})
     said = attributes.get("encoding-type", attributes.get("h5sparse_format", ""))
     kind = str(said).removesuffix("_matrix")
@@ -67,7 +67,7 @@ def sparse_format(group: Any) -> str:
 
 
 def open_rows(group: Any, label: str) -> Hdf5Rows:
-    """Open a group of an HDF5 file that holds a sparse matrix by rows."""
+    """Open a group of an HDF5 file with a sparse matrix in CSR format."""
     if sparse_format(group) == "csc":
         raise GuidedTypeError(
             f"{label} is stored by columns (CSC), and reading a part of its rows would read all of "
@@ -80,7 +80,7 @@ def open_rows(group: Any, label: str) -> Hdf5Rows:
         shape = tuple(int(length) for length in shape)
         stored = group["data"].dtype
         if len(shape) != 2 or group["indptr"].shape != (shape[0] + 1,):
-            raise ValueError("the number of its rows is not clear")
+            raise ValueError("its shape and row pointers do not match")
     except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise GuidedValueError(
             f"{label} is not a readable sparse matrix: {error}.", "Write the file again.", "X"

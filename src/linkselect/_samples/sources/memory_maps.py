@@ -1,7 +1,8 @@
-"""Memory maps and .npy files, read by file reads.
+"""Memory maps and .npy files, read with ordinary file operations.
 
-Pages of a map count as resident as long as the system likes; what is read into an array does not.
-A file that is cut off ends a read with an error, and a process that looks at its map.
+Pages of a memory map count as resident memory until the system evicts them; values read into an
+array do not. If a file is truncated, a read raises an error, but access to its map kills the
+process.
 """
 
 import mmap
@@ -21,28 +22,28 @@ from linkselect._samples.sources.choosing import Columns, as_numbers
 from linkselect._samples.sources.states import missing, two_dimensional
 
 STRETCH_BYTES = 8 * 2**20
-# What NumPy raises for a header that is damaged: it is text in the syntax of Python.
+# Errors that NumPy raises for a damaged header, which is text in Python syntax.
 DAMAGED_NPY = (ValueError, EOFError, SyntaxError, TypeError, TokenError, OverflowError)
 
 
 @dataclass(frozen=True)
 class FileLines(StoredArray):
-    """Values at regular places of one file: lines, each of them in one piece.
+    """An array at regular positions in one file, as lines of contiguous values.
 
     Attributes
     ----------
     shape : tuple of int
-        The number of samples and of columns.
+        The numbers of samples and columns.
     dtype : dtype
-        As in the file.
+        The dtype in the file.
     start : int
-        The place of the first value, in bytes.
+        The offset of the first value, in bytes.
     stride : int
-        From one line to the next, in bytes.
+        The distance from one line to the next, in bytes.
     lines_are_rows : bool
         Whether a line is a sample (C order) or a column (Fortran order).
     path : str
-        Where the file is.
+        The path of the file.
     """
 
     shape: tuple[int, int]
@@ -55,8 +56,8 @@ class FileLines(StoredArray):
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
         """Read some rows and columns.
 
-        Chosen places of a line are taken from the stretch that holds them, of few lines at a time:
-        a call for every value would cost more.
+        Selected values of a line are taken from the stretch from the first to the last of them, in
+        few lines at a time. One call for each value would take longer.
         """
         lines, within = (rows, columns) if self.lines_are_rows else (columns, rows)
         numbers = as_numbers(lines)
@@ -73,7 +74,7 @@ class FileLines(StoredArray):
         return values if self.lines_are_rows else values.T
 
     def _read(self, file: BinaryIO, lines: IntArray, within: slice) -> NDArray[Any]:
-        """Read a stretch of some lines: at once if there is nothing in between."""
+        """Read a stretch of some lines, in a single call if the stretches are contiguous."""
         values = np.empty((len(lines), within.stop - within.start), self.dtype)
         first = self.start + within.start * self.dtype.itemsize
         targets = zip(values, lines.tolist(), strict=True)
@@ -81,12 +82,12 @@ class FileLines(StoredArray):
         for target, line in [(values, int(lines[0]))] if in_one_piece else targets:
             file.seek(first + line * self.stride)
             if file.readinto(target) < target.nbytes:  # type: ignore[attr-defined]
-                raise EOFError("it ends before its last value")
+                raise EOFError("the file ends before its last value")
         return values
 
 
 class MapView(StoredArray):
-    """A memory map whose values do not lie at regular places of a file that can be found."""
+    """A memory map whose values cannot be located at regular positions in a file."""
 
     def __init__(self, values: np.memmap[Any, Any], label: str) -> None:
         self.values = values
@@ -95,7 +96,7 @@ class MapView(StoredArray):
         self.dtype = values.dtype
 
     def __reduce__(self) -> Any:
-        # Pickled, it would take all of its values along.
+        # Pickling would copy all values.
         raise GuidedTypeError(
             f"{self.label} is a view that no other process can open.",
             "Pass the map itself, or the path of its file.",
@@ -116,20 +117,20 @@ def open_npy(path: Path) -> ArraySource:
     except (*DAMAGED_NPY, OSError) as error:
         raise GuidedValueError(
             f"{path.name} cannot be opened as a .npy file of numbers: {why_damaged(error)}.",
-            "Save an array of numbers by np.save.",
+            "Save an array of numbers with np.save.",
             "X",
         ) from error
     return source_of_map(values, path.name)
 
 
 def why_damaged(error: Exception) -> str:
-    """Say in one line why NumPy cannot read a header."""
+    """Return a line that explains why NumPy cannot read a header."""
     reason = error.args[0] if isinstance(error, TokenError) else error
-    return (str(reason) or "it is cut off").splitlines()[0].rstrip(".")
+    return (str(reason) or "the file is truncated").splitlines()[0].rstrip(".")
 
 
 def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> ArraySource:
-    """Read a memory map from its file, or from the map itself if the file has other values."""
+    """Return a source that reads the file of a map, or the map itself if the file differs."""
     path = values.filename
     if label is None:
         label = f"the memory map {Path(path).name}" if path is not None else "the memory map"
@@ -142,12 +143,12 @@ def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> Arra
 
 
 def _lines_of(values: np.memmap[Any, Any], shape: tuple[int, int]) -> FileLines | None:
-    """Return the places of a map's values in its file, or None if they have no such order.
+    """Return the positions of a map's values in its file, or None if they are not regular.
 
-    A view of a map says where the whole map starts: its own place is found by its address.
+    A view of a map has the offset of the whole map, so its own offset is found from its address.
     """
     path, memory = values.filename, getattr(values, "_mmap", None)
-    # Changes to a copy-on-write map are in no file.
+    # Changes to a copy-on-write map are not in the file.
     if path is None or memory is None or values.mode == "c" or not Path(path).exists():
         return None
     rows, columns = values.strides
@@ -162,7 +163,7 @@ def _lines_of(values: np.memmap[Any, Any], shape: tuple[int, int]) -> FileLines 
 
 
 def _holds(source: ArraySource, values: np.memmap[Any, Any]) -> bool:
-    """Whether the file still is the one that was mapped: compare the first and the last sample."""
+    """Return whether the file still has the values of the map in the first and last sample."""
     if not values.size:
         return True
     n_samples, n_features = source.shape

@@ -1,15 +1,16 @@
-"""A tree over results in order: the same merges whoever finishes first."""
+"""Merging of ordered results in a tree that does not depend on which result arrives first."""
 
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
-# How many results one merge takes; of large ones fewer, since so many wait on every level.
+# The number of results per merge. It is smaller for large results, since up to this many wait on
+# every level of the tree.
 FAN_IN, FAN_IN_OF_LARGE = 8, 2
 
 
 def level_sizes(n_leaves: int, fan_in: int = FAN_IN) -> list[int]:
-    """Return the number of results on every level, from the leaves to the one at the top.
+    """Return the number of results on every level, from the leaves to the root.
 
     Examples
     --------
@@ -23,18 +24,18 @@ def level_sizes(n_leaves: int, fan_in: int = FAN_IN) -> list[int]:
 
 
 class MergeTree:
-    """Merge results as they come: whoever brings the last of a group merges it.
+    """Merge results as they arrive: the thread that adds the last one of a group merges it.
 
-    So few results wait at any time, and the tree is the same for any number of threads.
+    So only a few results wait at any time, and the tree is the same for any number of threads.
 
     Parameters
     ----------
     n_leaves : int
-        How many results will come.
+        The number of results to be merged.
     merge : callable
         Takes a list of results in order and returns one.
     fan_in : int
-        How many results are merged at a time.
+        The number of results that are merged at a time.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class MergeTree:
         self.top: Any = None
 
     def add(self, place: int, result: Any) -> None:
-        """Put the result of one leaf in its place."""
+        """Add the result of the leaf at position `place`."""
         for level, size in enumerate(self.sizes[:-1]):
             group = place // self.fan_in
             expected = min(self.fan_in, size - group * self.fan_in)
@@ -63,5 +64,5 @@ class MergeTree:
 
 
 def merge_group(merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
-    """Merge results; one alone stays as it is."""
+    """Merge results; a single result is returned unchanged."""
     return results[0] if len(results) == 1 else merge(list(results))

@@ -1,4 +1,4 @@
-"""Find out whether samples are stored outside memory, and open them."""
+"""Detect and open samples that are stored outside memory."""
 
 import os
 from collections import Counter
@@ -26,13 +26,13 @@ from linkselect._samples.sources.states import is_a, missing
 from linkselect._samples.sources.stored import Source, Stored
 from linkselect._samples.sources.zarr_arrays import is_zarr_folder, open_zarr, source_of_zarr
 
-# Smaller maps are arrays like any other: joblib hands them to its workers.
+# Smaller memory maps are treated as ordinary arrays: joblib passes such maps to its workers.
 MEMORY_MAP_LIMIT = 10**9
-# Types that hold samples outside memory, and what to pass instead. NumPy would read some of them
-# whole without a word, or fail in a way that does not help.
+# Types for samples outside memory that are not supported, and what to pass instead. NumPy would
+# silently read some of them completely, or fail with an unhelpful error.
 _REFUSED = {
     "dask.dataframe.DataFrame": "Pass frame.to_dask_array(lengths=True), or the path of its files.",
-    "dask.dataframe.Series": "It is one column. Pass samples x features.",
+    "dask.dataframe.Series": "It is a single column. Pass a matrix of samples x features.",
     "dask.delayed.Delayed": "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
     "polars.LazyFrame": "Pass frame.collect() if it fits in memory, or the path of its files.",
     "pyarrow.parquet.ParquetFile": "Pass the path.",
@@ -41,15 +41,15 @@ _REFUSED = {
 
 
 def find_stored(X: Any) -> Stored | None:
-    """Return the samples as stored ones, or None if they are something else.
+    """Return X as `Stored` if it is stored outside memory, otherwise None.
 
     Parameters
     ----------
     X : object
-        Stored are: a memory map or an HDF5 dataset of more than 1 GB, a Zarr array, a dask array
-        (also inside an xarray.DataArray), what `open_stored` gave, a pyarrow dataset of Parquet
-        files, a backed AnnData object, and the path of a .npy file, of an HDF5 or .h5ad file, of a
-        Zarr array, or of a Parquet file or a folder of such.
+        The following count as stored: a memory map or an HDF5 dataset of more than 1 GB, a Zarr
+        array, a dask array (also inside an xarray.DataArray), the result of `open_stored`, a
+        pyarrow dataset of Parquet files, a backed AnnData object, and the path of a .npy file, an
+        HDF5 or .h5ad file, a Zarr array, a Parquet file or a folder of Parquet files.
     """
     if isinstance(X, Stored):
         return X
@@ -68,10 +68,10 @@ def open_stored(
     Parameters
     ----------
     source : path, memory map, Zarr array, HDF5 dataset, dask array or pyarrow dataset
-        A path may be that of a .npy file, of a Zarr array, of an HDF5 file with one matrix, of one
-        of its datasets ("X.h5::counts/raw"), of an .h5ad file or one of its layers
-        ("X.h5ad::layers/counts"), of a Parquet file, or of a folder of Parquet files, which are
-        read in the order of their names. A backed AnnData object is stored data, too.
+        A path may refer to a .npy file, a Zarr array, an HDF5 file with one matrix, a dataset in an
+        HDF5 file ("X.h5::counts/raw"), an .h5ad file or one of its layers
+        ("X.h5ad::layers/counts"), a Parquet file, or a folder of Parquet files, which are read in
+        the order of their names. A backed AnnData object can be opened, too.
     columns : iterable of str or int, optional
         The columns to use as features, by name (Parquet) or number. Default: all.
     without : iterable of str or int
@@ -80,7 +80,8 @@ def open_stored(
     Returns
     -------
     Stored
-        Pass it as `X`. `column(name)` of a Parquet file reads one column, such as the labels.
+        The samples, to be passed as `X`. For Parquet files, the method `column(name)` reads one
+        column, such as the labels.
 
     Examples
     --------
@@ -100,13 +101,13 @@ def open_stored(
     opened = source if isinstance(source, Stored) else _source(source, 0, chosen, left_out)
     if opened is None:
         raise GuidedTypeError(
-            f"{source!r:.200} is no stored data.",
+            f"{source!r:.200} is not stored data.",
             "Pass the path of a .npy or HDF5 file, a Zarr array, or a Parquet file or folder; or a "
             "memory map, a Zarr array, an HDF5 dataset, a dask array or a pyarrow dataset.",
             "X",
         )
     found = opened if isinstance(opened, Stored) else Stored(opened)
-    # Of a Parquet file, only the chosen columns were opened: the others may be no numbers.
+    # Of a Parquet file, only the chosen columns were opened: others may not be numeric.
     if isinstance(opened, ParquetSource) or (chosen is None and not left_out):
         return found
     places = chosen_columns(found.label, found.shape[1], found.names, chosen, left_out)
@@ -114,25 +115,25 @@ def open_stored(
 
 
 def _listed(columns: Any, parameter: str) -> list[str | int]:
-    """Return names and numbers of columns as a list; a single one may stand alone."""
+    """Return a list of column names and numbers, also for a single name or number."""
     listed = [columns] if isinstance(columns, str | Integral) else list(columns)
     for one in listed:
         if isinstance(one, bool) or not isinstance(one, str | Integral):
             raise GuidedTypeError(
-                f"{parameter} has {one!r}, which is neither the name of a column nor a number.",
-                "Turn a mask of True and False into numbers by np.flatnonzero(mask).",
+                f"{parameter} contains {one!r}, which is neither a column name nor a number.",
+                "Convert a Boolean mask to numbers with np.flatnonzero(mask).",
                 parameter,
             )
     twice = next((one for one, n in Counter(listed).items() if n > 1), None)
     if twice is not None:
-        raise GuidedValueError(f"{parameter} names {twice!r} twice.", "Name it once.", parameter)
+        raise GuidedValueError(f"{parameter} contains {twice!r} twice.", "List it once.", parameter)
     return [one if isinstance(one, str) else int(one) for one in listed]
 
 
 def select_columns(X: Any, columns: ArrayLike) -> Any:
     """Return some columns of stored samples without reading them.
 
-    A dask array gives a dask array, everything else what `open_stored` gives.
+    The result is a dask array if X is one, otherwise it is that of `open_stored`.
     """
     if is_a(X, "dask.array.Array"):
         return X[:, np.asarray(columns, np.intp)]
@@ -145,15 +146,16 @@ def _source(
     columns: Sequence[str | int] | None = None,
     without: Sequence[str | int] = (),
 ) -> Source | Stored | None:
-    """Open what X is or names; arrays that NumPy could hold, if they have more bytes than this.
+    """Open the samples in X or at the path X; return None if they are not stored data.
 
-    Columns are chosen here only if others could not be read.
+    Memory maps and HDF5 datasets are opened if they have more than `more_than` bytes. Columns are
+    selected here only for formats whose other columns may be unreadable.
     """
     if isinstance(X, str | bytes | os.PathLike):
         return _source_of_path(os.fsdecode(X), columns, without)
     if isinstance(X, np.memmap):
         return source_of_map(X) if X.nbytes > more_than else None
-    # A value can only be of a type whose library was imported.
+    # X can only be of a type whose library was imported.
     if is_annotated(X):
         return _source_of_annotated(X, more_than)
     if is_a(X, "h5py.Dataset"):
@@ -173,10 +175,10 @@ def _source(
 
 
 def _source_of_annotated(X: Any, more_than: int) -> Source | Stored | None:
-    """Open an AnnData object that is backed by a file, or whose matrix is stored by itself."""
+    """Open an AnnData object that is backed by a file, or whose matrix is stored data."""
     if X.isbacked:
         return stored_view(X)
-    # Asked for its matrix, a view makes a copy.
+    # Accessing the matrix of a view copies it.
     whole = X._adata_ref if X.is_view else X
     found = _source(whole.X, more_than)
     if found is not None and X.is_view:
@@ -190,23 +192,23 @@ def _source_of_annotated(X: Any, more_than: int) -> Source | Stored | None:
 def _source_of_dataset(
     X: Any, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> Source:
-    """Open the Parquet files of a pyarrow dataset that is no more and no less than its files."""
+    """Open the Parquet files of a pyarrow dataset without a filter or partition columns."""
     files = [Path(name) for name in getattr(X, "files", ())]
     is_parquet = getattr(getattr(X, "format", None), "default_extname", "") == "parquet"
     if not is_parquet or not files or not files[0].exists():
         raise GuidedTypeError(
             "A pyarrow dataset must consist of Parquet files on this machine's file system.",
-            "Write others so: pyarrow.dataset.write_dataset(X, FOLDER, format='parquet').",
+            "Convert it with pyarrow.dataset.write_dataset(X, FOLDER, format='parquet').",
             "X",
         )
     source = ParquetSource(files, "the dataset", columns, without)
     stored = X.format.inspect(X.files[0], X.filesystem).names
     if not set(X.schema.names) <= set(stored) or X.count_rows() != source.shape[0]:
         raise GuidedTypeError(
-            "The dataset has a filter, or takes columns from the names of its folders.",
-            "Write what passes a filter into files of its own (pyarrow.dataset.write_dataset), and "
-            "open these. Open a folder itself by open_stored(path): column(name) of what it "
-            "returns reads a column from the names of folders.",
+            "The dataset has a filter, or takes columns from folder names.",
+            "Write the filtered rows to new files (pyarrow.dataset.write_dataset) and open these. "
+            "Open a partitioned folder with open_stored(path); the method column(name) of the "
+            "result reads a column that comes from folder names.",
             "X",
         )
     return source
@@ -217,7 +219,7 @@ def _source_of_path(
 ) -> Source:
     if "://" in name:
         raise GuidedTypeError(
-            f"{name!r:.200} is no path of this machine's file system.",
+            f"{name!r:.200} is not a path in the file system of this machine.",
             "Copy or mount it, or pass a dask array, such as "
             "dask.dataframe.read_parquet(address).to_dask_array(lengths=True).",
             "X",
@@ -233,29 +235,30 @@ def _source_of_path(
         return open_npy(path)
     if kind == ".zarr" or is_zarr_folder(path):
         return open_zarr(path)
-    # An empty name would be that of the current folder.
+    # An empty name would refer to the current folder.
     if kind in (".parquet", ".pq") or (name and path.is_dir()):
         return open_parquet(path, columns, without)
     if name and not path.exists():
         raise missing(path.name, str(path))
     raise GuidedTypeError(
-        f"{name!r:.200} names no .npy file, Zarr array, HDF5 file, Parquet file or folder of such.",
-        "Read other files into an array or a frame first, for example by pandas.read_csv.",
+        f"{name!r:.200} is not a .npy file, Zarr array, HDF5 file, Parquet file or folder of "
+        "Parquet files.",
+        "Read other files into an array or a frame first, for example with pandas.read_csv.",
         "X",
     )
 
 
 def _refuse_other_kind(X: Any) -> None:
-    """Raise an error for what is not read as it is, but is often meant to be."""
+    """Raise an error for types of stored data that are not supported directly."""
     for name, hint in _REFUSED.items():
         if is_a(X, name):
-            raise GuidedTypeError(f"X is a {name}, which is not read by parts.", hint, "X")
+            raise GuidedTypeError(f"X is a {name}, which cannot be read part by part.", hint, "X")
     if hasattr(X, "read") and hasattr(X, "seek"):
         raise GuidedTypeError("X is an open file.", "Pass its path.", "X")
     is_list = isinstance(X, list | tuple) and len(X) > 0
     if is_list and all(isinstance(one, str | os.PathLike) for one in X):
         raise GuidedTypeError(
-            "X is a list of text, not of samples.",
-            "Of several Parquet files pass their folder, or pyarrow.dataset.dataset(paths).",
+            "X is a list of paths or text, not of samples.",
+            "For several Parquet files, pass their folder or pyarrow.dataset.dataset(paths).",
             "X",
         )

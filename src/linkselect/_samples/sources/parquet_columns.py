@@ -1,4 +1,4 @@
-"""The columns of a Parquet file: which of them are numbers, and how they become arrays."""
+"""The columns of a Parquet file: their types, and their conversion to NumPy arrays."""
 
 import json
 from collections import Counter
@@ -12,28 +12,28 @@ from numpy.typing import NDArray
 from linkselect._messages import GuidedValueError
 from linkselect._samples.sources.choosing import chosen_columns
 
-# A message names so many columns; a table may have thousands of the same kind.
+# A message names at most this many columns; a table may have thousands of the same kind.
 NAMED = 5
 
 
 @dataclass(frozen=True, eq=False)
 class FileColumns:
-    """What the end of a Parquet file says of its columns.
+    """The columns of a Parquet file, as described in its footer.
 
     Attributes
     ----------
     label : str
-        What messages call the file.
+        The name of the file in messages.
     schema : pyarrow.Schema
-        Names and types.
+        The names and types of the columns.
     names : list of str
-        The names alone: pyarrow makes the list anew each time.
+        The names of the columns, stored because pyarrow builds the list on every access.
     index : tuple of str or range
-        What pandas would make the index: columns, or numbers that are not stored.
+        The index that pandas would use: names of columns, or ranges, which are not stored.
     group_rows : list of int
         The number of rows in every row group.
     metadata : pyarrow.parquet.FileMetaData
-        All of it.
+        The complete footer.
     """
 
     label: str
@@ -54,13 +54,13 @@ class FileColumns:
         twice = sorted(name for name in found if times[name] > 1)
         if twice:
             raise GuidedValueError(
-                f"{self.label} has several columns {twice[0]!r}.", "Give each its own name.", "X"
+                f"{self.label} has several columns named {twice[0]!r}.", "Rename them.", "X"
             )
         return found
 
 
 def columns_of(label: str, metadata: Any) -> FileColumns:
-    """Take from the end of a Parquet file what is needed to read its columns."""
+    """Return what is needed to read the columns of a Parquet file, from its footer."""
     schema = metadata.schema.to_arrow_schema()
     names = schema.names
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
@@ -71,7 +71,7 @@ def columns_of(label: str, metadata: Any) -> FileColumns:
 
 
 def _index(described: Any, names: Collection[str]) -> str | range | None:
-    """Read what pandas says of its index: the name of a column, or how it counts."""
+    """Return a level of the pandas index from its metadata: a column name or a range."""
     if isinstance(described, str):
         return described if described in names else None
     try:
@@ -81,9 +81,9 @@ def _index(described: Any, names: Collection[str]) -> str | range | None:
 
 
 def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:
-    """Return the type that holds the values of all columns in all files, which have a label.
+    """Return the common dtype of all columns in all files; `label` is their name in messages.
 
-    Refuse columns that are not numeric, and files whose columns differ.
+    Raise an error if a column is not numeric or if files have different columns.
     """
     types: set[np.dtype[Any]] = set()
     for file in files:
@@ -111,14 +111,14 @@ def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype
 
 
 def _number_type(kind: Any) -> Any:
-    """Return NumPy's type for values of an Arrow type, or None if they are no numbers."""
+    """Return the NumPy dtype for an Arrow type, or None if the type is not numeric."""
     import pyarrow.types as kinds
 
     if kinds.is_dictionary(kind):
         return _number_type(kind.value_type)
     if kinds.is_boolean(kind):
         return np.dtype(np.bool_)
-    # Values of no type are all missing.
+    # All values of the null type are missing.
     if kinds.is_float16(kind) or kinds.is_null(kind):
         return np.dtype(np.float32)
     if kinds.is_integer(kind) or kinds.is_floating(kind):
@@ -127,7 +127,7 @@ def _number_type(kind: Any) -> Any:
 
 
 def _with_nulls(names: Sequence[str], file: FileColumns) -> set[str]:
-    """Return the columns that have missing values, or do not say that they have none."""
+    """Return the columns that may have missing values, according to the file's statistics."""
     metadata = file.metadata
     leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -152,15 +152,15 @@ def _check_same_columns(first: FileColumns, file: FileColumns) -> None:
 
 
 def to_numbers(column: Any, target: NDArray[Any], name: str) -> None:
-    """Put the values of an Arrow array into a NumPy array; missing ones become NaN."""
+    """Copy an Arrow array into a NumPy array; missing values become NaN."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
-        # Codes that point outside the dictionary would be read from anywhere.
+        # Codes outside the dictionary would read arbitrary memory.
         column.validate(full=True)
         column = column.dictionary_decode()
     if column.null_count and target.dtype.kind in "biu":
-        raise ValueError(f"the column '{name}' has missing values that its file denies")
+        raise ValueError(f"column '{name}' has missing values, but the file states there are none")
     kind = column.type
     if column.null_count or pa.types.is_boolean(kind) or pa.types.is_decimal(kind):
         column = column.cast(pa.float64(), safe=False)
@@ -168,7 +168,7 @@ def to_numbers(column: Any, target: NDArray[Any], name: str) -> None:
 
 
 def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[Any]:
-    """Return one column of several files, which may have stored it as different types.
+    """Return one column of several files, which may store it with different types.
 
     Parameters
     ----------
@@ -177,13 +177,13 @@ def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[A
     name : str
         The name of the column.
     labels : sequence of str
-        What messages call the files.
+        The names of the files in messages.
     """
     import pyarrow as pa
 
     tables = []
     for piece in pieces:
-        # What points outside its buffers would be read from anywhere.
+        # Offsets outside the buffers would read arbitrary memory.
         piece.validate(full=True)
         kind = piece.type
         plain = piece.cast(kind.value_type) if pa.types.is_dictionary(kind) else piece

@@ -1,4 +1,4 @@
-"""Folders of Parquet files: which files are parts, in which order, and what folder names say."""
+"""Folders of Parquet files: which files are read, their order, and columns from folder names."""
 
 import os
 import re
@@ -13,19 +13,19 @@ from numpy.typing import NDArray
 from linkselect._messages import GuidedValueError, warn_user
 
 PARQUET_ENDINGS = (".parquet", ".pq")
-# What all Parquet files begin with, also those whose names do not say what they are.
+# Every Parquet file begins with these bytes, whatever its name is.
 _FIRST_BYTES = b"PAR1"
-# What writers call the folder of rows whose value is missing.
+# The name that writers give to the folder of rows whose value is missing.
 _NO_VALUE = "__HIVE_DEFAULT_PARTITION__"
 _DIGITS = re.compile("[0-9]+")
 _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """Return the Parquet files in a folder and the folders in it, in the order of their paths.
+    """Return the Parquet files in a folder and its subfolders, in the order of their paths.
 
-    As pandas and pyarrow do: leave out what begins with a dot or an underscore, follow links to
-    folders, and order by the bytes of the path.
+    As in pandas and pyarrow, names that begin with a dot or an underscore are ignored, links to
+    folders are followed, and paths are sorted by their bytes.
     """
     found = []
     for place, folders, names in os.walk(folder, followlinks=True, onerror=_refuse):
@@ -38,7 +38,7 @@ def parquet_files(folder: Path) -> list[Path]:
 
 def _refuse(error: OSError) -> None:
     raise GuidedValueError(
-        f"The folder {error.filename} cannot be looked into: {error.strerror}.", parameter="X"
+        f"The folder {error.filename} cannot be read: {error.strerror}.", parameter="X"
     ) from error
 
 
@@ -48,7 +48,7 @@ def _shown(names: list[str]) -> list[str]:
 
 def _is_parquet(path: Path) -> bool:
     if path.suffix.lower() in PARQUET_ENDINGS:
-        return True  # also a link that leads nowhere: reading it says so
+        return True  # also a broken link, which is reported when it is read
     if not path.is_file():
         return False
     try:
@@ -59,16 +59,16 @@ def _is_parquet(path: Path) -> bool:
 
 
 def folder_columns(files: Sequence[Path], folder: Path) -> dict[str, NDArray[Any]]:
-    """Return the columns that stand in the names of folders, such as `site=A`: a value per file.
+    """Return the columns given by folder names such as `site=A`, with one value per file.
 
-    Whole numbers become numbers, and everything else is text or None.
+    Integers become numbers; all other values are text or None.
     """
-    said = [_said(path.relative_to(folder)) for path in files]
-    names = [name for name in said[0] if all(name in one for one in said)]
-    return {name: _typed([one[name] for one in said]) for name in names}
+    found = [_names_and_values(path.relative_to(folder)) for path in files]
+    names = [name for name in found[0] if all(name in one for one in found)]
+    return {name: _typed([one[name] for one in found]) for name in names}
 
 
-def _said(path: Path) -> dict[str, str | None]:
+def _names_and_values(path: Path) -> dict[str, str | None]:
     pairs = [part.split("=", 1) for part in path.parts[:-1] if part.find("=") > 0]
     return {unquote(name): None if value == _NO_VALUE else unquote(value) for name, value in pairs}
 
@@ -82,29 +82,27 @@ def _typed(values: list[str | None]) -> NDArray[Any]:
 
 
 def warn_of_folder_columns(label: str, names: Sequence[str]) -> None:
-    """Say that columns in the names of folders are no features: pandas would make them some."""
+    """Warn that columns from folder names are not features, unlike in pandas."""
     if not names:
         return
     listed = ", ".join(map(repr, names))
     warn_user(
-        f"{label} has columns in the names of its folders, which are not used as features: "
-        f"{listed}.",
-        hint=f"open_stored(path, without=[{listed}]) says that this is meant, and "
-        f"column({names[0]!r}) of what it returns reads one, such as the labels.",
+        f"{label} has columns that come from folder names and are not used as features: {listed}.",
+        hint=f"To confirm this, use open_stored(path, without=[{listed}]); the method "
+        f"column({names[0]!r}) of the result reads such a column, for example labels.",
     )
 
 
 def warn_of_order(files: Sequence[Path], folder: Path) -> None:
-    """Warn if numeric order differs from alphabetical order: labels may be in the other one."""
+    """Warn if numeric order differs from alphabetical order, since labels may follow it."""
     names = [path.relative_to(folder).as_posix() for path in files]
     by_number = sorted(names, key=lambda name: _DIGITS.sub(lambda found: found[0].zfill(20), name))
     for found, expected in zip(names, by_number, strict=True):
-        # Else they differ in more than a number.
+        # Otherwise, the names differ in more than a number.
         if found != expected and _DIGITS.sub("#", found) == _DIGITS.sub("#", expected):
             warn_user(
-                f"{found} is read before {expected}: files are read in the order of their names, "
-                "letter by letter, as pandas and pyarrow do.",
-                hint="Put the labels in the same order, or give the numbers in the names the "
-                "same length.",
+                f"{found} is read before {expected}: files are read in alphabetical order, as in "
+                "pandas and pyarrow.",
+                hint="Put the labels in the same order, or pad numbers in the names with zeros.",
             )
             return

@@ -1,4 +1,4 @@
-"""Parquet files and folders of them, read by row groups."""
+"""Parquet files and folders of Parquet files, read by row groups."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ from linkselect._samples.sources.stored import Slabs, Source
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-# A reader keeps a page of every column, decoded, and its dictionary: measured, about twice the
-# size of the column in the row group, and not more than this.
+# A reader keeps a decoded page of every column and its dictionary. As measured, these take about
+# twice the size of the column in the row group, and at most this much.
 COLUMN_BYTES = 4 * 2**20
-# A row group of up to this size becomes a matrix. A larger one is read by rows if its readers take
-# less than that; else by groups of columns, which are put down on the disk.
+# A row group up to this size is read into a matrix. A larger one is read by rows if its reader
+# needs at most READER_BYTES; otherwise, groups of its columns are first written to a temporary file.
 MATRIX_BYTES = 128 * 2**20
 READER_BYTES = 128 * 2**20
 GROUP_BYTES = 64 * 2**20
-# What comes from a reader at once. More would be held twice: by columns and by rows.
+# The size of a batch from a reader. It is in memory twice: by columns and by rows.
 BATCH_BYTES = 16 * 2**20
-# All buffers of a reader together; every column has its own.
+# The total size of the buffers of a reader, which has one for each column.
 BUFFER_BYTES = 16 * 2**20
 ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 
 @dataclass(frozen=True)
 class RowGroup:
-    """Rows that a file holds together.
+    """A row group of a file.
 
     Attributes
     ----------
@@ -65,7 +65,7 @@ class RowGroup:
     start : int
         Its first row, counted over all files.
     n_rows : int
-        How many rows it has.
+        The number of its rows.
     """
 
     file: int
@@ -75,20 +75,20 @@ class RowGroup:
 
 
 class ParquetSource(Source):
-    """The columns of one or several Parquet files.
+    """Samples in the columns of one or several Parquet files.
 
     Parameters
     ----------
     files : list of path
-        In the order of their rows.
+        The files, in the order of their rows.
     label : str
-        What messages call them all.
+        The name of the table in messages.
     columns : sequence of str or int, optional
         The columns to use. Default: all but the index of a pandas table.
     without : collection of str or int
         The columns to leave out.
-    said : dict of str to ndarray
-        Columns that the names of folders say, with a value for each file; they are no features.
+    from_folders : dict of str to ndarray
+        Columns that come from folder names, with one value for each file; they are not features.
     """
 
     def __init__(
@@ -97,25 +97,27 @@ class ParquetSource(Source):
         label: str,
         columns: Sequence[str | int] | None = None,
         without: Sequence[str | int] = (),
-        said: Mapping[str, NDArray[Any]] | None = None,
+        from_folders: Mapping[str, NDArray[Any]] | None = None,
     ) -> None:
         self.label = label
         self.files = [FileState.of(path, path.name) for path in files]
         with ThreadPoolExecutor(min(8, len(files))) as threads:
             found = list(threads.map(_columns, self.files))
-        # The types of a file without rows say nothing: no value was written.
+        # The types in a file without rows are ignored, since no value determined them.
         filled = [file for file in found if any(file.group_rows)] or found
         known = set(filled[0].names)
-        self.said = {name: value for name, value in (said or {}).items() if name not in known}
-        if in_folders := [name for name in columns or () if name in self.said]:
+        columns_of_folders = (from_folders or {}).items()
+        self.from_folders = {name: one for name, one in columns_of_folders if name not in known}
+        if refused := [name for name in columns or () if name in self.from_folders]:
             raise GuidedValueError(
-                f"The column {in_folders[0]!r} of {label} is in the names of its folders, and no "
+                f"The column {refused[0]!r} of {label} comes from folder names, so it cannot be a "
                 "feature.",
-                f"Leave it out; column({in_folders[0]!r}) of what open_stored returns reads it.",
+                f"Leave it out; open_stored(path).column({refused[0]!r}) reads its values.",
                 "columns",
             )
         self.n_rows = [sum(file.group_rows) for file in found]
-        self.names = filled[0].chosen(columns, [one for one in without if one not in self.said])
+        without = [one for one in without if one not in self.from_folders]
+        self.names = filled[0].chosen(columns, without)
         self.dtype = joint_type(self.names, filled, label)
         self.indexes = [file.index for file in filled]
         types = {field.name: str(field.type) for field in filled[0].schema}
@@ -131,16 +133,16 @@ class ParquetSource(Source):
         self.shape = (starts[-1], len(self.names))
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return the first row of every row group, and the end."""
+        """Return the first row of every row group, and the number of rows."""
         return None if axis else np.append(self.starts, self.shape[0])
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of these rows is not what it was."""
+        """Raise an error if a file with some of these rows has changed since it was opened."""
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield some columns of whole row groups, piece by piece."""
+        """Yield the given columns of whole row groups, at most `height` rows at a time."""
         places = np.arange(len(self.names or ()))[columns]
         used, inverse = np.unique(places, return_inverse=True)
         is_in_order = np.array_equal(used, places)
@@ -153,9 +155,9 @@ class ParquetSource(Source):
         _free_memory()
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column whole, whatever its type; also one that the names of folders say."""
-        if name in self.said:
-            return np.repeat(self.said[name], self.n_rows)
+        """Read one column of any dtype, also if it comes from folder names."""
+        if name in self.from_folders:
+            return np.repeat(self.from_folders[name], self.n_rows)
         pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
         for state in filled:
             state.check_unchanged()
@@ -167,11 +169,11 @@ class ParquetSource(Source):
         return joined(pieces, name, [state.label for state in filled])
 
     def whole_numbers(self) -> BoolArray:
-        """Tell which columns are stored as whole numbers of 8 bytes, whatever the others are."""
+        """Return a mask of the columns stored as 64-bit integers, whatever the common dtype is."""
         return self.whole
 
     def index(self) -> Sequence[Hashable] | None:
-        """Return the index that pandas wrote; None if there is none or it numbers the rows."""
+        """Return the index that pandas stored; None without one, or if it only numbers the rows."""
         first = self.indexes[0]
         if first and isinstance(first[0], str) and all(one == first for one in self.indexes):
             columns = [_ids(self.column(str(name))) for name in first]
@@ -188,9 +190,9 @@ class ParquetSource(Source):
         if len(self.files) == 1 and isinstance(other[0], range):
             return other[0]
         raise GuidedValueError(
-            f"Pairs name samples by the index of {self.label}, but its files have an index each, "
-            "and pandas does not join them.",
-            f"Pass sample_ids=, such as range({self.shape[0]}) if pairs mean row numbers.",
+            f"Pairs refer to the index of {self.label}, but each file has its own index, and "
+            "pandas does not join them.",
+            f"Pass sample_ids=, such as range({self.shape[0]}) if pairs contain row numbers.",
             "sample_ids",
         )
 
@@ -218,7 +220,7 @@ class ParquetSource(Source):
             raise self._damaged(group, used, str(error)) from error
 
     def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
-        """Read all rows of a row group, few columns at a time: a reader takes twice their size."""
+        """Read a row group as a matrix, few columns at a time: readers need twice their size."""
         matrix = np.empty((group.n_rows, len(used)), self.dtype)
         for cut in slices(len(used), self._fitting(group.n_rows)):
             start = 0
@@ -230,7 +232,7 @@ class ParquetSource(Source):
     def _by_rows(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int
     ) -> Iterator[NDArray[Any]]:
-        """Yield rows of all columns, which come in smaller batches."""
+        """Yield blocks of `height` rows with all columns, assembled from smaller batches."""
         matrix, filled = np.empty((height, len(used)), self.dtype), 0
         for batch in self._batches(file, group, used):
             while len(batch):
@@ -246,10 +248,10 @@ class ParquetSource(Source):
     def _through_disk(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray, cuts: list[slice], height: int
     ) -> Iterator[NDArray[Any]]:
-        """Put groups of columns down on the disk, one after the other, and yield rows of all."""
+        """Write groups of columns to a temporary file, then yield blocks of rows from it."""
         n_rows, itemsize = group.n_rows, self.dtype.itemsize
         check_room_on_disk(n_rows, len(used), itemsize)
-        # The file has no name: it goes with the process, however that ends.
+        # The file has no name, so it disappears with the process, however that ends.
         with tempfile.TemporaryFile() as scratch:
             for cut in cuts:
                 for batch in self._batches(file, group, used[cut]):
@@ -268,9 +270,9 @@ class ParquetSource(Source):
     def _batches(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray
     ) -> Iterator[NDArray[Any]]:
-        """Yield all rows of a row group, some at a time, stored one column after the other."""
+        """Yield all rows of a row group in batches, as arrays in Fortran order."""
         names, n_read = self._names(used), 0
-        # One column after the other: threads would decode many at once.
+        # Columns are decoded one after another; with threads, many would be in memory at once.
         options = {"row_groups": [group.number], "columns": names, "use_threads": False}
         for batch in file.iter_batches(self._fitting(len(names)), **options):
             places = {name: place for place, name in enumerate(batch.schema.names)}
@@ -283,7 +285,7 @@ class ParquetSource(Source):
             raise ValueError("rows are missing")
 
     def _fitting(self, length: int) -> int:
-        """Return how many lines of so many values make a batch."""
+        """Return the number of rows (or columns) of `length` values in a batch."""
         return max(int(BATCH_BYTES * self.share) // (length * self.dtype.itemsize), 1)
 
     def _names(self, used: Iterable[int]) -> list[str]:
@@ -291,7 +293,7 @@ class ParquetSource(Source):
         return [names[place] for place in used]
 
     def _damaged(self, group: RowGroup, used: IntArray, why: str) -> GuidedValueError:
-        """Return the error for a row group that cannot be read; it names the column."""
+        """Return the error for a row group that cannot be read, with the name of the column."""
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
@@ -315,12 +317,12 @@ def _is_readable(state: FileState, group: RowGroup, name: str) -> bool:
 
 
 def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
-    """Raise an error if a row group does not fit into the folder of temporary files."""
+    """Raise an error if the folder for temporary files has no space for a row group."""
     size, folder = n_rows * n_columns * itemsize, tempfile.gettempdir()
     if shutil.disk_usage(folder).free < size:
         raise GuidedError(
-            f"A row group of {n_rows:,} rows and {n_columns:,} columns needs "
-            f"{size / 2**30:.1f} GiB on the disk to be read by rows, and {folder} has less.",
+            f"Reading a row group of {n_rows:,} rows and {n_columns:,} columns needs "
+            f"{size / 2**30:.1f} GiB of temporary disk space, but {folder} has less.",
             "Write the file with smaller row groups (row_group_size= of pyarrow), or set "
             "TMPDIR to a folder with more space.",
             "X",
@@ -328,7 +330,7 @@ def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
 
 
 def _ids(values: NDArray[Any]) -> list[Hashable]:
-    """Return ids as Python values; pandas compares its times with those of Python."""
+    """Return ids as Python values; times become `datetime`, which pandas can compare."""
     found: list[Hashable] = (
         values.astype("M8[us]") if values.dtype.kind == "M" else values
     ).tolist()
@@ -336,9 +338,9 @@ def _ids(values: NDArray[Any]) -> list[Hashable]:
 
 
 def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
-    """Tell whether an index numbers the rows of a file or of all files, or other rows altogether.
+    """Return whether an index numbers the rows of a file or of all files, or has another length.
 
-    Pandas takes numbers that are as many as the rows, and ignores others.
+    pandas ignores a range whose length is not the number of rows.
     """
     if isinstance(index, str):
         return False
@@ -346,9 +348,9 @@ def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
 
 
 def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
-    """Cut the columns of a row group so that reading each cut takes little memory.
+    """Divide the columns of a row group into slices that can be read with little memory.
 
-    Where all of them together take little, there is one cut.
+    If all columns together need little memory, there is one slice.
     """
     group = file.metadata.row_group(number)
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
@@ -361,7 +363,7 @@ def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: fl
 
 @lru_cache(maxsize=64)
 def _columns(state: FileState) -> FileColumns:
-    """Return what the end of a file says; with many columns that takes long to decode."""
+    """Return the columns described in the footer of a file; cached, since decoding is slow."""
     import pyarrow.parquet as pq
 
     try:
@@ -377,7 +379,7 @@ def _columns(state: FileState) -> FileColumns:
 
 
 def _opened(state: FileState) -> pq.ParquetFile:
-    """Open a file so that reading takes little memory."""
+    """Open a file with small buffers, so that reading needs little memory."""
     import pyarrow.parquet as pq
 
     metadata = _columns(state).metadata
@@ -386,7 +388,7 @@ def _opened(state: FileState) -> pq.ParquetFile:
 
 
 def _free_memory() -> None:
-    """Give back what Arrow keeps for its next use."""
+    """Release memory that Arrow keeps for later use."""
     import pyarrow as pa
 
     pa.default_memory_pool().release_unused()
@@ -395,15 +397,16 @@ def _free_memory() -> None:
 def open_parquet(
     path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> ParquetSource:
-    """Open a Parquet file, or all of a folder."""
+    """Open a Parquet file, or all Parquet files of a folder."""
     package_for(path, "pyarrow")
     if path.is_file():
         return ParquetSource([path], path.name, columns, without)
     files = parquet_files(path)
     if not files:
-        raise GuidedValueError(f"The folder {path.name} holds no Parquet file.", parameter="X")
+        raise GuidedValueError(f"The folder {path.name} contains no Parquet files.", parameter="X")
     warn_of_order(files, path)
     source = ParquetSource(files, path.name, columns, without, folder_columns(files, path))
     if columns is None:
-        warn_of_folder_columns(path.name, [name for name in source.said if name not in without])
+        unused = [name for name in source.from_folders if name not in without]
+        warn_of_folder_columns(path.name, unused)
     return source

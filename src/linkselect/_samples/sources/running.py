@@ -1,4 +1,4 @@
-"""Run a function on every part of stored samples: in threads, or by the active Dask client."""
+"""Run a function on every part of stored samples, in threads or with the active Dask client."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
-"""Called with the number of finished parts, of all parts, and what is being done to them."""
+"""Callback for progress; takes the number of finished parts, of all parts, and a task name."""
 
 
 def map_parts(X: Stored, function: Callable[..., Any], **options: Any) -> list[Any]:
-    """Apply a function to every part; the results are in the order of the parts.
+    """Apply a function to every part and return the results in the order of the parts.
 
     The options are those of `reduce_parts`.
     """
@@ -46,35 +46,35 @@ def reduce_parts(
     what: str = "part",
     fan_in: int = FAN_IN,
 ) -> Any:
-    """Apply a function to every part and merge the results by a tree.
+    """Apply a function to every part and merge the results in a tree.
 
-    The tree depends on the number of parts only: the same bits for any number of threads or
-    workers.
+    The tree depends only on the number of parts, so the result is bit for bit the same for any
+    number of threads or workers.
 
     Parameters
     ----------
     X : Stored
         The samples.
     function : callable
-        Takes a part, the values of `per_part` and the shared rows. Other processes must be able
-        to load it by its name.
+        Takes a part, the values of `per_part` and the shared rows. It must be picklable, such as a
+        module-level function.
     merge : callable
         Takes a list of results in the order of the parts and returns one.
     per_part : callable, optional
-        Takes a part and returns small values that belong to it, such as the labels of its rows.
+        Takes a part and returns small additional arguments for it, such as the labels of its rows.
     shared : ndarray of int, optional
-        The numbers of rows that every call gets, in this order, such as the queries of a search.
+        The numbers of the rows whose values every call receives, such as the queries of a search.
     n_jobs : int, optional
         The number of threads if no Dask client is active; see `linkselect._blocks.map_threads`.
     what : str, default="part"
-        What is being done, for progress.
+        The name of the task, for progress.
     fan_in : int
-        How many results are merged at a time.
+        The number of results that are merged at a time.
 
     Returns
     -------
     object
-        What the last merge gave.
+        The result of the last merge.
     """
     inputs = [() if per_part is None else tuple(per_part(part)) for part in X.parts]
     taken = None if shared is None else _picking(X, shared)
@@ -89,7 +89,7 @@ def take_stored_rows(X: Stored, rows: IntArray, n_jobs: int | None = None) -> ND
 
 
 def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
-    """Do a job, where the active client or the threads of this process can do it."""
+    """Run a job with the active client, or else in threads of this process."""
     if not job.numbers:
         return job.finish(job.merge([]))
     client = active_client()
@@ -107,7 +107,7 @@ def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
 
 
 def _picking(X: Stored, rows: IntArray) -> Job:
-    """Return what takes rows: only parts that hold one of them are read."""
+    """Return the job that reads some rows; it covers only parts with at least one of them."""
     wanted, places = np.unique(rows, return_inverse=True)
     numbers, inputs = [], []
     for part in X.parts:
@@ -142,7 +142,7 @@ def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
 def _run_threads(
     work: Callable[[int], None], total: int, n_jobs: int | None, what: str, report: Report | None
 ) -> None:
-    """Work on all places in threads and report the progress from the thread of the caller."""
+    """Call `work` for all places in threads, and report progress in the calling thread."""
     if report is None:
         map_threads(work, range(total), n_jobs)
         return

@@ -1,4 +1,4 @@
-"""Files as they were when they were opened, and the errors of opening and reading them."""
+"""The state of files when they were opened, and errors of opening and reading them."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ State = tuple[int, int, int]
 def missing(label: str, path: str) -> GuidedValueError:
     """Return the error for a file that does not exist."""
     name = Path(path).name
-    where = "" if path == name else f", at {path}"
+    where = "" if path == name else f" at {path}"
     named = label if name in label else f"{label}, file {name},"
-    return GuidedValueError(f"{named} is not there{where}.", parameter="X")
+    return GuidedValueError(f"{named} was not found{where}.", parameter="X")
 
 
 def is_a(X: Any, name: str) -> bool:
-    """Whether X is of a type; it can only be so if the library was imported."""
+    """Return whether X is of the type with this name, without importing its library."""
     module, _, kind = name.rpartition(".")
     known = getattr(sys.modules.get(module), kind, None)
     return isinstance(known, type) and isinstance(X, known)
 
 
 def package_for(path: Path, package: str, extra: str = "dask") -> Any:
-    """Import the package that reads a file or folder, which must exist."""
+    """Import the package that reads a file or folder; raise an error if one of them is missing."""
     if not path.exists():
         raise missing(path.name, str(path))
     try:
@@ -42,20 +42,20 @@ def package_for(path: Path, package: str, extra: str = "dask") -> Any:
 
 
 def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
-    """Return the shape, which must be one of samples and features."""
+    """Return the shape; raise an error unless it has two dimensions."""
     if len(shape) != 2:
         raise GuidedValueError(
-            f"{label} has {many(len(shape), 'dimension')}, but samples x features are two.",
-            "Store it with two dimensions, such as by reshape(n_samples, -1).",
+            f"{label} has {many(len(shape), 'dimension')}, but samples x features are required.",
+            "Store it with two dimensions, for example with reshape(n_samples, -1).",
             "X",
         )
     return shape[0], shape[1]
 
 
 def state_of(path: str) -> State | None:
-    """Return the size of a file, the time of its last change and its inode; None if none is there.
+    """Return the size, modification time and inode of a file; None if it does not exist.
 
-    A file that another one replaced may have the same size and time, but not the same inode.
+    A file that replaces another one may have the same size and time, but not the same inode.
     """
     try:
         state = Path(path).stat()
@@ -66,12 +66,12 @@ def state_of(path: str) -> State | None:
 
 @dataclass(frozen=True)
 class FileState:
-    """One file as it was when it was opened.
+    """The state of a file when it was opened.
 
     Attributes
     ----------
     path, label : str
-        Where it is, and what messages call it.
+        The path of the file, and its name in messages.
     state : tuple of int or None
         See `state_of`.
     """
@@ -82,20 +82,20 @@ class FileState:
 
     @classmethod
     def of(cls, path: Path, label: str) -> FileState:
-        """Look at a file, which must exist."""
+        """Record the state of a file; raise an error if it does not exist."""
         found = cls(str(path.absolute()), label, state_of(str(path)))
         if found.state is None:
             raise missing(label, str(path))
         return found
 
     def check_unchanged(self) -> None:
-        """Raise an error if the file is not what it was."""
+        """Raise an error if the file has changed since it was opened."""
         state = state_of(self.path)
         if state is None and self.state is not None:
             raise missing(self.label, self.path)
         if state != self.state:
             raise GuidedValueError(
                 f"{self.label} changed while it was read.",
-                "Nothing was fitted. Fit again when no program writes to it.",
+                "Nothing was fitted. Fit again when no other program writes to it.",
                 "X",
             )

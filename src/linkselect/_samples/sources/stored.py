@@ -1,4 +1,4 @@
-"""Samples outside memory: their shape and type, the parts they are read in, lazy selections."""
+"""Samples outside memory: shape, dtype, the parts in which they are read, lazy selections."""
 
 from __future__ import annotations
 
@@ -13,55 +13,57 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from linkselect._arrays import BoolArray, FloatArray, IntArray
-from linkselect._messages import GuidedTypeError, GuidedValueError
+from linkselect._messages import GuidedTypeError, GuidedValueError, many
 from linkselect._samples.sources.choosing import Columns, chosen_numbers, cut, divide
 from linkselect._samples.sources.running import take_stored_rows
 
-# A piece that is held at once, often two of them while the next one is read. Small beside 1 GB
-# also with a float64 copy and several threads.
+# The size of a slab: a piece of a part that is in memory at once, often together with the next one.
+# Several threads, each with a float64 copy of its slab, need much less than 1 GB.
 SLAB_BYTES = 32 * 2**20
 PART_BYTES = 64 * 2**20
-# Every part is a task: with more of them, the time goes into handing them out.
+# Every part is a task. With more tasks than this, scheduling takes most of the time.
 MANY_PARTS = 4096
-# Up to so many samples, all products between them fit into memory, for several parts at once.
+# Up to this number of samples, the products between all of them fit into memory, even for several
+# parts at once.
 WIDE_SAMPLES = 2048
 
 Slabs = Iterator[tuple[slice, NDArray[Any]]]
 
 
 def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
-    """Return the type in which values of `dtype` are handed on, or refuse them."""
+    """Return the dtype in which values of `dtype` are read; raise an error if it is not real."""
     if dtype.kind in "biu":
         return dtype.newbyteorder("=")
     if dtype.kind == "f":
-        # No arithmetic is done in half precision, and none in more than double.
+        # No arithmetic is done in half precision, or in more than double precision.
         return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
     raise GuidedTypeError(
-        f"{label} holds values of type {dtype}, but features must be real numbers.",
+        f"{label} has dtype {dtype}, but features must be real numbers.",
         "Store them as numbers, or leave these columns out.",
         "X",
     )
 
 
 class Source(ABC):
-    """What holds the samples and can read them: a file, a folder, an array of blocks.
+    """Base class of readers for stored samples: a file, a folder, an array of blocks.
 
-    It can be pickled, so that another process, or another machine with the same files, can read.
+    A source can be pickled, so that another process, or another machine with the same files, can
+    read the samples.
 
     Attributes
     ----------
     label : str
-        What messages call it.
+        The name used in messages.
     shape : tuple of int
-        The number of samples and of columns.
+        The numbers of samples and columns.
     dtype : dtype
-        The type of the values that reading gives.
+        The dtype of the values that are read.
     names : list of str or None
         The names of the columns.
     ids : sequence of hashable or None
         The id of each row, if it is known without reading it.
     share : float
-        How much of the usual memory reading may take; see `Stored.within`.
+        The fraction of the default memory that reading may use; see `Stored.within`.
     """
 
     label: str
@@ -73,18 +75,21 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield the values of some columns, at most `height` rows at a time, in order."""
+        """Yield slices of at most `height` rows, in order, with their values in some columns."""
 
     @abstractmethod
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if what holds these values is not what it was when it was opened."""
+        """Raise an error if the files with these values have changed since they were opened."""
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return where rows (0) or columns (1) may be cut, from 0 to all; None if anywhere."""
+        """Return the positions, from 0 to the length, where rows (0) or columns (1) may be split.
+
+        None means anywhere.
+        """
         return None
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        """Return the wanted rows, which are sorted and among `rows`."""
+        """Return the rows with the numbers `wanted`, which are sorted and lie within `rows`."""
         found = []
         for piece, values in self.read(rows, columns, height):
             self.check_unchanged(piece, columns)
@@ -94,43 +99,43 @@ class Source(ABC):
         return np.concatenate(found)
 
     def blocks(self, rows: slice, columns: Columns) -> Any:
-        """Return what a cluster computes before it can read a part; None if there are files."""
+        """Return the delayed blocks that a cluster computes to read a part; None for files."""
         return None
 
     def without_blocks(self) -> Source:
-        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        """Return a copy to send to workers, which receive the blocks of their parts separately."""
         return self
 
     def given(self, blocks: Any) -> Source:
-        """Return a source that reads one part from its blocks."""
+        """Return a source that reads one part from its computed blocks."""
         raise NotImplementedError
 
     def held_bytes(self, part: Part) -> int:
-        """Return how much of a part is held at once."""
+        """Return the number of bytes of a part that are in memory at once."""
         return SLAB_BYTES
 
     def line_bytes(self) -> int:
-        """Return how much must be decoded at once, whatever memory reading may take."""
+        """Return the number of bytes that are decoded at once, even if memory is limited."""
         return 0
 
     def where_failed(self, rows: slice) -> str:
-        """Say in which rows code that is not ours failed; what reads files says so itself."""
+        """Describe the rows where user code failed; errors of reading files name them already."""
         return ""
 
     def whole_numbers(self) -> BoolArray:
-        """Tell which columns are stored as whole numbers of 8 bytes."""
+        """Return a mask of the columns that are stored as 64-bit integers."""
         return np.full(self.shape[1], self.dtype.kind in "iu" and self.dtype.itemsize == 8)
 
     def index(self) -> Sequence[Hashable] | None:
-        """Return the id of each row, if there is one stored that pandas would take."""
+        """Return the id of each row, if an index is stored that pandas would use."""
         return self.ids
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column by its name, whatever its type."""
-        raise GuidedTypeError(f"{self.label} has no names of columns.", parameter="X")
+        """Read one column of any dtype by its name."""
+        raise GuidedTypeError(f"{self.label} has no column names.", parameter="X")
 
 
-# What is done to values in place, and the numbers for each column that it takes.
+# A function that modifies values in place, and its arguments with one number per column.
 Step = tuple[Callable[..., None], tuple[FloatArray, ...]]
 
 
@@ -151,11 +156,11 @@ class Part:
     Attributes
     ----------
     samples : Stored
-        What it is a part of.
+        The samples that it is a part of.
     number : int
-        Its place among the parts.
+        Its index in `samples.parts`.
     rows, columns : slice
-        What it covers.
+        The rows and columns that it covers.
     """
 
     samples: Stored
@@ -164,9 +169,9 @@ class Part:
     columns: slice
 
     def slabs(self) -> Slabs:
-        """Yield (rows, values) pieces in order.
+        """Yield slabs in order: a slice of rows and its values.
 
-        Each is at most SLAB_BYTES large and in C order; a part with all rows is one piece.
+        Values are in C order and take at most SLAB_BYTES; a part with all rows is a single slab.
         """
         X = self.samples
         columns, height = X.columns_of(self), X.slab_height(self)
@@ -176,12 +181,12 @@ class Part:
             found = [values for _, values in pieces]
             pieces = iter([(self.rows, found[0] if len(found) == 1 else np.concatenate(found))])
         for rows, values in pieces:
-            # Before anyone complains about its values.
+            # A changed file must be reported before any problem with its values.
             X.source.check_unchanged(rows, columns)
             yield rows, X.prepared(values, self.columns)
 
     def pick(self, wanted: IntArray) -> NDArray[Any]:
-        """Return the wanted rows of this part: numbers of rows of the samples, sorted."""
+        """Return the rows of this part with the numbers `wanted`, which are sorted."""
         X = self.samples
         columns = X.columns_of(self)
         X.source.check_unchanged(self.rows, columns)
@@ -195,26 +200,26 @@ class Stored:
     Parameters
     ----------
     source : Source
-        What holds them.
+        The reader of the samples.
     columns : array of int, optional
         The columns of the source to use, in this order. Default: all.
     steps : tuple of Step
-        What is done to every column after reading, one after the other.
+        The transformations of columns after reading, in order.
 
     Attributes
     ----------
     shape : tuple of int
-        The number of samples and of features.
+        The numbers of samples and features.
     dtype : dtype
-        The type of the values that reading gives.
+        The dtype of the values that are read.
     names : list of str or None
         The names of the features.
     label : str
-        What messages call the samples.
+        The name of the samples in messages.
     by_columns : bool
         Whether every part has all rows and some columns, rather than some rows and all columns.
     parts : tuple of Part
-        They cover the samples exactly once, in order, whoever reads them.
+        The parts, which cover the samples exactly once and in order, in every process.
     """
 
     ndim = 2
@@ -232,17 +237,17 @@ class Stored:
         self.shape = (source.shape[0], n_columns)
         self.dtype = np.dtype(np.float64) if steps else source.dtype
         self.label = source.label
-        # Kept, so that every process cuts the same parts.
+        # Stored, so that every process makes the same parts.
         self.slab_bytes, self.part_bytes = self.allowed(SLAB_BYTES), self.allowed(PART_BYTES)
         if 0 in self.shape:
             raise GuidedValueError(
-                f"{self.label} holds {self.shape[0]} rows and {n_columns} columns.",
-                "There must be one of each at least.",
+                f"{self.label} has {many(self.shape[0], 'row')} and {many(n_columns, 'column')}.",
+                "At least one row and one column are required.",
                 "X",
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # The parts point back here, and can be cut again.
+        # The parts refer to this object, and can be made again.
         return {key: value for key, value in vars(self).items() if key != "parts"}
 
     def __repr__(self) -> str:
@@ -268,7 +273,7 @@ class Stored:
 
     @property
     def whole(self) -> BoolArray:
-        """Which columns are stored as whole numbers of 8 bytes and read as they are."""
+        """A mask of the columns that are stored as 64-bit integers and are not transformed."""
         whole = self.source.whole_numbers() & (not self.steps)
         return whole if self.columns is None else whole[self.columns]
 
@@ -284,8 +289,8 @@ class Stored:
         itemsize = self.dtype.itemsize
         if self.by_columns:
             edges = self.source.edges(1) if self.columns is None else None
-            # Half a slab: that much memory is used again for the next part, more of it comes fresh
-            # from the system every time.
+            # Half a slab: this much memory is reused for the next part, while larger blocks are
+            # newly allocated by the system every time.
             size = max(self.slab_bytes // 2 // (n_samples * itemsize), 1)
             cuts = divide(cut(n_features, size, edges), 2 * size)
             return tuple(Part(self, k, slice(0, n_samples), cols) for k, cols in enumerate(cuts))
@@ -295,33 +300,33 @@ class Stored:
         return tuple(Part(self, k, rows, slice(0, n_features)) for k, rows in enumerate(cuts))
 
     def __getitem__(self, rows: Any) -> NDArray[Any]:
-        """Read some rows into memory, such as those of a fold of scikit-learn."""
+        """Read some rows into memory, such as those of a cross-validation fold."""
         if isinstance(rows, tuple) and len(rows) == 2 and rows[1] is Ellipsis:
             rows = rows[0]
         chosen = np.arange(self.shape[0])[rows] if isinstance(rows, slice) else rows
         return self.take(chosen)
 
     def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
-        """Read some rows into memory, in the given order, also repeatedly.
+        """Read some rows into memory, in the given order; rows may occur repeatedly.
 
-        Only parts that hold one of them are read.
+        Only parts with at least one of these rows are read.
         """
         numbers = chosen_numbers(rows, self.shape[0], f"rows of {self.label}")
         return take_stored_rows(self, numbers, n_jobs)
 
     def choose(self, columns: ArrayLike) -> Stored:
-        """Return some of the columns, by number, without reading anything."""
+        """Return the columns with the given numbers, without reading any values."""
         chosen = chosen_numbers(columns, self.shape[1], f"columns of {self.label}")
         steps = tuple((do, tuple(each[chosen] for each in numbers)) for do, numbers in self.steps)
         kept = chosen if self.columns is None else self.columns[chosen]
         return Stored(self.source, kept, steps)
 
     def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
-        """Return (x - shift) / scale in float64, per column, without reading anything."""
+        """Return the samples with values (x - shift) / scale in float64; nothing is read yet."""
         return self._with_step(_scale, shift, scale)
 
     def filled(self, values: ArrayLike) -> Stored:
-        """Return a number per column for every missing value, in float64; nothing is read."""
+        """Return the samples with one number per column for missing values; nothing is read yet."""
         return self._with_step(_fill, values)
 
     def _with_step(self, function: Callable[..., None], *numbers: ArrayLike) -> Stored:
@@ -330,21 +335,21 @@ class Stored:
         return Stored(self.source, self.columns, (*self.steps, (function, wide)))
 
     def within(self, share: float) -> Stored:
-        """Return the same, read in pieces that take this share of the usual memory."""
+        """Return the same samples, read in pieces that use this fraction of the default memory."""
         source = copy(self.source)
         source.share = share
         return Stored(source, self.columns, self.steps)
 
     def allowed(self, n_bytes: int) -> int:
-        """Return how much may be held of what usually takes so many bytes."""
+        """Scale a default amount of memory, `n_bytes`, to the memory limit of the samples."""
         return max(int(n_bytes * self.source.share), 1)
 
     def without_blocks(self) -> Stored:
-        """Return what is sent to workers, to which the blocks of a part come on their own."""
+        """Return a copy to send to workers, which receive the blocks of their parts separately."""
         return Stored(self.source.without_blocks(), self.columns, self.steps)
 
     def part_given(self, number: int, blocks: Any) -> Part:
-        """Return a part that is read from its blocks, or from a file if they are None."""
+        """Return a part that is read from its computed blocks, or from files if these are None."""
         if blocks is None:
             return self.parts[number]
         samples = copy(self)
@@ -352,37 +357,37 @@ class Stored:
         return replace(self.parts[number], samples=samples)
 
     def check_unchanged(self) -> None:
-        """Raise an error if a file is not what it was when it was opened."""
+        """Raise an error if a file has changed since it was opened."""
         self.source.check_unchanged(*(slice(0, length) for length in self.source.shape))
 
     def name_column(self, column: int) -> str:
-        """Say which feature this is, in the words of the source."""
+        """Return a description of a feature: its name or its column number in the source."""
         names = self.names
         if names is not None:
             return f"column '{names[column]}'"
         return f"column {column if self.columns is None else self.columns[column]}"
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column of the file whole, whatever its type: labels, ids."""
+        """Read one column of the file, of any dtype, such as labels or ids."""
         return self.source.column(name)
 
     def index(self) -> Sequence[Hashable] | None:
-        """Read the id of each row, as pandas would; None if rows are known by their numbers."""
+        """Read the id of each row as pandas would; None if rows have only their numbers."""
         return self.source.index()
 
     def columns_of(self, part: Part) -> Columns:
-        """Return the columns of the source that a part wants."""
+        """Return the columns of the source that a part covers."""
         return part.columns if self.columns is None else self.columns[part.columns]
 
     def slab_height(self, part: Part) -> int:
-        """Return how many rows of a part may be held at once."""
+        """Return the number of rows of a part that may be in memory at once."""
         if self.by_columns:
             return self.shape[0]
         width = part.columns.stop - part.columns.start
         return max(self.slab_bytes // (width * self.dtype.itemsize), 1)
 
     def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
-        """Do to values that were read what `scaled` and `filled` ask for."""
+        """Apply the steps of `scaled` and `filled` to values that were read."""
         if not self.steps:
             return values
         values = values.astype(np.float64)

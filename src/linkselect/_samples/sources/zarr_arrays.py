@@ -1,4 +1,4 @@
-"""Zarr arrays: their chunks, the files that hold these, and groups of arrays."""
+"""Zarr arrays: their chunks, the files of these chunks, and groups of arrays."""
 
 import itertools
 import os
@@ -15,18 +15,18 @@ from linkselect._samples.sources.arrays import ArraySource, StoredArray, refuse_
 from linkselect._samples.sources.choosing import Columns
 from linkselect._samples.sources.states import package_for
 
-# Beyond so many files, looking at each of them costs too much.
+# With more files than this, checking each of them takes too long.
 MANY_FILES = 100_000
 
 
 class ZarrChunks(StoredArray):
-    """A Zarr array, and the folder of its chunks if it is in one."""
+    """A Zarr array, and the folder of its chunks if it is stored in a folder."""
 
     def __init__(self, array: Any) -> None:
         root = getattr(array.store, "root", None)
         self.folder = root.absolute() / array.path if isinstance(root, Path) else None
         if isinstance(root, Path) and not root.is_absolute():
-            # Its files must be found whatever the current folder is, here or in a worker.
+            # The files must be found from any current folder, here or in a worker.
             import zarr
 
             store = zarr.storage.LocalStore(root.absolute(), read_only=True)
@@ -37,14 +37,14 @@ class ZarrChunks(StoredArray):
         self.chunks = array.chunks
 
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Decode some rows and columns."""
+        """Read some rows and columns."""
         return np.asarray(self.array.get_orthogonal_selection((rows, columns)))
 
     def files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
-        """Yield the file that describes the array, and those of chunks if there are not too many.
+        """Yield the metadata file of the array, and its chunk files if there are not too many.
 
-        Zarr leaves out chunks whose values all are the fill value. So of an array that is no longer
-        there, only the first file tells.
+        Zarr does not write chunks in which all values are the fill value. So only the metadata file
+        shows whether an array still exists.
         """
         if self.folder is None:
             return
@@ -59,19 +59,19 @@ class ZarrChunks(StoredArray):
 
 
 def _chunks_with(chosen: Columns, size: int) -> Iterable[int]:
-    """Return the numbers of the chunks with some rows or columns."""
+    """Return the numbers of the chunks that contain some rows or columns."""
     if isinstance(chosen, slice):
         return range(chosen.start // size, -(-chosen.stop // size))
     return np.unique(chosen // size).tolist()
 
 
 def is_zarr_folder(path: Path) -> bool:
-    """Whether a folder holds a Zarr array or group."""
+    """Return whether a folder contains a Zarr array or group."""
     return any((path / name).is_file() for name in ("zarr.json", ".zarray", ".zgroup"))
 
 
 def source_of_zarr(node: Any, label: str = "") -> ArraySource:
-    """Read an open Zarr array; a group of several is refused."""
+    """Return a source for an open Zarr array; raise an error for a group of arrays."""
     if hasattr(node, "members"):
         names = [name for name, one in node.members(max_depth=None) if hasattr(one, "chunks")]
         way = f"open_stored('{label}/{{}}')" if label else "X['{}']"

@@ -66,7 +66,7 @@ def read_text_column(path: Path, how: Reading, column: str, option: str) -> list
 
 
 def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
-    """Read a table in the format that its file name ends in.
+    """Read a table in the format that its file extension names.
 
     Parameters
     ----------
@@ -118,10 +118,9 @@ def _reader(path: Path) -> str:
     if kind in PICTURES:
         raise InputError(f"{path} is a single picture. Pass its folder instead: {path.parent}")
     if kind not in _READERS:
-        files = f"files ending in {kind}" if kind else "files without an ending"
+        problem = f"the file type {kind} is not supported" if kind else "the file has no extension"
         raise InputError(
-            f"{path.name}: {files} are not supported. "
-            f"Supported endings are {', '.join(_READERS)}, and .csv.gz."
+            f"{path.name}: {problem}. Supported extensions are {', '.join(_READERS)}, and .csv.gz."
         )
     return _READERS[kind]
 
@@ -133,7 +132,7 @@ def _folder_reader(path: Path) -> str:
         return "parts:read_whole"
     if is_picture_folder(path):
         return "picture_table:read_pictures"
-    raise InputError(f"The folder {path} has no pictures or Parquet files. Pass a table instead.")
+    raise InputError(f"The folder {path} has no pictures or Parquet files. Check the path.")
 
 
 def _not_found(path: Path) -> str:
@@ -153,7 +152,7 @@ def _kind(path: Path) -> str:
 
 
 def _check_sign(path: Path, kind: str) -> None:
-    """Check that the first bytes of a file match the ending of its name."""
+    """Check that the first bytes of a file match its extension."""
     with path.open("rb") as file:
         start = file.read(8)
     endings = next((kinds for sign, kinds in _SIGNS.items() if start.startswith(sign)), None)

@@ -71,7 +71,7 @@ def kind_of(
     column : TextColumn
         The column.
     file : TableFile
-        The file, for messages and its decimal sign.
+        The file, for messages and its decimal separator.
     separator : str
         The separator between values.
     where : callable
@@ -126,7 +126,7 @@ def _hint(name: str, value: str, file: TableFile, separator: str) -> str:
     fraction = COMMA.fullmatch(value) and "," not in (file.how.decimal, separator)
     hints = [
         "Write numbers without a thousands separator." if GROUPED.fullmatch(value) else "",
-        "If the comma is a decimal sign, pass --decimal ," if fraction else "",
+        'If the comma is a decimal separator, pass --decimal ",".' if fraction else "",
     ]
     return " ".join(filter(None, hints)) or (
         f"Correct it; or, if it means a missing value, pass --missing {shown(value)}; or skip the "

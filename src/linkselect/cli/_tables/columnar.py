@@ -98,7 +98,7 @@ def check_footer(path: Path, kind: str, file: TableFile) -> None:
 
 
 def check_columns(names: Sequence[str], kind: str, file: TableFile) -> None:
-    """Refuse a table with so many columns that even their list does not fit in memory."""
+    """Refuse a table if even the list of its columns does not fit in memory."""
     if len(names) > _MANY_COLUMNS:
         what = f"the list of its {len(names):,} columns"
         file.check_bytes(_PER_COLUMN[kind] * len(names), what, by_parts=False)

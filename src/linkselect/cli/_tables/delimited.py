@@ -38,7 +38,7 @@ _BROKEN = (EOFError, OSError, zlib.error)
 _BLOCK = 4 << 20
 _CELLS = 1 << 18
 _PER_BYTE = 16
-# Most bytes of blank lines: a gigabyte of them compresses to a small file.
+# Maximum size of blank lines in bytes: a gigabyte of them compresses to a small file.
 _MOST_BLANK = 64 << 20
 _MOST_COMMAS = 1_000
 _Found = TypeVar("_Found", Parts, "_Rows")
@@ -86,8 +86,8 @@ def _by_decimal_sign(
         if len(other.texts) < len(found.texts):
             file, found = with_comma, other
             # If commas separate the columns, only a quoted value can contain one.
-            which = "commas inside quotes" if layout.separator == "," else "commas"
-            notes.append(f"Read {which} as decimal signs, as in {shown(min(commas))}.")
+            which = "Commas inside quotes" if layout.separator == "," else "Commas"
+            notes.append(f"{which} are read as decimal separators, as in {shown(min(commas))}.")
     return file, found, notes
 
 
@@ -376,7 +376,7 @@ def _trimmed(values: pa.StringArray, separator: str = "") -> pa.StringArray:
 def _wrong_length(n_values: int, line: int, file: TableFile, layout: Layout) -> InputError:
     title = "If the first line is a title, delete it. " if len(layout.names) == 1 else ""
     return InputError(
-        f"{file.name}, line {line} has {many(n_values, 'value')}, but the header has "
+        f"{file.name}, line {line} has {many(n_values, 'value')}, but the table has "
         f"{many(len(layout.names), 'column')}. {title}Every line needs one value for each column, "
         f"separated by {shown(layout.separator)}; quote values that contain it."
     )

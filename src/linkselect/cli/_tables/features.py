@@ -264,9 +264,9 @@ def assemble(
         left_out = tuple(names)
     elif left_out and not features:
         raise InputError(
-            f"{file.name} has no numeric column to rank; not numeric: "
-            f"{first_few([shown(name) for name in left_out])}. Check --separator, or pass --encode "
-            "to use dates, yes/no values, and text with few values."
+            f"{file.name} has no numeric columns to rank (found "
+            f"{first_few([shown(name) for name in left_out])}). Check --separator, or pass "
+            "--encode to use dates, yes/no values, and text with few values."
         )
     return Table(
         np.column_stack([parts.numbers, *added.values()]) if added else parts.numbers,

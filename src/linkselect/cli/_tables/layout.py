@@ -16,7 +16,7 @@ from linkselect.cli._tables.features import header_names
 from linkselect.cli._tables.reading import Reading, TableFile
 
 _LONGEST_HEADER = 64 << 20
-# Most blank lines and comments before the header, and most lines of a quoted name.
+# Maximum number of blank lines and comments before the header, and of lines in a quoted name.
 _MOST_SKIPPED = 10_000
 _MOST_IN_NAME = 1_000
 
@@ -93,7 +93,7 @@ def open_stream(path: Path, start: int = 0) -> Any:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether a table is compressed, by the ending of its name."""
+    """Return whether a table is compressed, by its file extension."""
     return path.suffix.lower() == ".gz"
 
 
@@ -107,8 +107,8 @@ def look(file: TableFile) -> Layout:
         lines = first + stream.read(1 << 20)
     if b"\0" in start + first:
         raise InputError(
-            f"{file.name}, line {n_before}: the line contains zero bytes, so this is not a text "
-            "file. Save the table as CSV."
+            f"{file.name}: the first lines contain null bytes, so this is not a text file. Save "
+            "the table as CSV."
         )
     header = decoded(start, n_before - 1, file).strip("\ufeff\r\n")
     separator = named or _separator(header, file)

@@ -70,7 +70,7 @@ class Metadata:
         return {sample: row for row, sample in enumerate(self.ids)}
 
     def why_no_column(self, name: str, option: str, file: TableFile, names: Sequence[str]) -> str:
-        """Return the error for a column in neither file, or for a table without the id column."""
+        """Return the message for a column in neither file, or for a table without the id column."""
         if option != "--id-column":
             hint = nearest(name, [*self.columns, *names])
             which = f"{file.name} nor {self.file.name}"

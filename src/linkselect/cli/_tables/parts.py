@@ -199,8 +199,8 @@ def _open_parquet(file: TableFile) -> Table:
     index = {name for name in unnamed if np.unique(stored.column(name)).size == n_rows}
     names = tuple(name for name in features if name not in index)
     if not names:
-        found = f"; not numeric: {first_few([shown(one) for one in no_numbers])}"
-        raise InputError(f"{source} has no numeric column to rank{found if no_numbers else ''}.")
+        found = f" (found {first_few([shown(one) for one in no_numbers])})" if no_numbers else ""
+        raise InputError(f"{source} has no numeric columns to rank{found}.")
     X = Stored(stored)
     if index:
         X = X.choose([place for place, name in enumerate(features) if name not in index])

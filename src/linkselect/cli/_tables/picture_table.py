@@ -46,7 +46,7 @@ def families_of(read: Reading) -> tuple[str, ...]:
 
 
 def kept_beside(pairs: Path | None, read: Reading) -> Reading:
-    """Return the options for reuse of picture features that were stored next to the pairs."""
+    """Return `read`, changed to reuse picture features if any are stored next to the pairs."""
     if pairs is None or not store_of(pairs).is_file():
         return read
     return replace(read, picture_store=store_of(pairs))

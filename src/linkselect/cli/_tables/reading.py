@@ -36,8 +36,8 @@ class Reading:
         no names, give a column number from 0; in NPZ, MAT and SVMlight files the name of an array,
         such as y; in .h5ad files a column of obs.
     bins
-        Bin numeric labels into this many classes of about equal size; `all` treats every value as
-        a class.
+        Bin numeric labels into this many classes of about equal size, or "all" to treat every value
+        as a class.
     id_column
         The column with the row ids that pairs use. Default: row numbers from 0, or the obs_names
         of .h5ad files.
@@ -63,7 +63,7 @@ class Reading:
     separator
         The separator of a text table: one character, tab or space. Default: detected.
     decimal
-        The decimal sign of a text table.
+        The decimal separator of a text table.
     encoding
         The encoding of a text table.
     no_header
@@ -123,7 +123,7 @@ class TableFile:
     nulls : tuple of str
         Values that mean missing in files of this format.
     metadata : Metadata, optional
-        The contents of --metadata, once read; columns it has may be absent in this file.
+        The metadata, once read; their columns may be absent in this file.
     """
 
     path: Path
@@ -152,7 +152,7 @@ class TableFile:
 
     @property
     def in_header(self) -> str:
-        """What the names in the header of a text table are, for messages."""
+        """The kind of name in the header of a text table, for messages."""
         if self.how.transpose:
             return "sample id"
         return "feature name" if self.wanted == "all" else "column name"
@@ -192,7 +192,7 @@ class TableFile:
             self.refuse(f"{what} needs {readable_size(n_bytes)}", by_parts)
 
     def refuse(self, why: str, by_parts: bool = True) -> NoReturn:
-        """Raise the error for a table that does not fit in memory, with a hint what to do."""
+        """Raise the error for a table that does not fit in memory, with advice."""
         raise InputError(
             f"{self.name} does not fit in the memory limit of {readable_size(self.limit)}: {why}. "
             "Raise --max-memory, or use fewer rows or columns."
@@ -222,7 +222,7 @@ class TableFile:
             f"format={kind!r}), {self.path.stem!r}, format='parquet')"
         )
         commas = ", if commas separate its columns" if kind == "csv" else ""
-        advice += f". This command, run where the table is, converts it{commas}"
+        advice += f". Run this command in the folder of the table to convert it{commas}"
         return f'{advice}: python -c "{code}"'
 
 

@@ -227,7 +227,7 @@ def value_text(value: Any) -> str:
 def make_ids(
     values: Iterable[Any] | None, column: str | None, source: str
 ) -> tuple[str, ...] | None:
-    """Convert the values of the id column, if there is one, to unique texts."""
+    """Return the values of the id column as text; refuse missing or duplicate ids."""
     if values is None:
         return None
     ids = tuple(map(value_text, values))

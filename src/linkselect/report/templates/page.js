@@ -1,15 +1,15 @@
 "use strict";
 
-// Everything that needs this script is hidden until it runs.
+// Elements that need this script are hidden until it runs.
 for (const element of document.querySelectorAll("[data-needs-script]")) element.hidden = false;
 
-// Light and dark: as the system says, until the reader chooses.
+// Light or dark theme: that of the system until the reader chooses one.
 (() => {
   const root = document.documentElement;
   const button = document.querySelector("[data-theme-toggle]");
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const KEY = "linkselect-theme";
-  // Browsers may refuse storage to a file from disk.
+  // Browsers may deny storage to local files.
   const recall = () => { try { return localStorage.getItem(KEY); } catch { return null; } };
   const remember = (theme) => { try { localStorage.setItem(KEY, theme); } catch { /* this page only */ } };
   const isDark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
@@ -41,7 +41,7 @@ for (const button of document.querySelectorAll("[data-copy]")) {
   });
 }
 
-// Files to keep: pictures in their light colours as SVG, tables as CSV.
+// Downloads: figures in light colours as SVG, tables as CSV.
 const save = (text, name, type) => {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));
@@ -79,7 +79,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
   });
 }
 
-// The table of features: only the rows of one page are in the document, however many there are.
+// The table of features: the document contains only the rows of the current page.
 (() => {
   const source = document.getElementById("ranking-data");
   if (!source) return;
@@ -107,7 +107,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     return `${100 * Math.min(1, Math.max(0, (score - data.worst) / (data.best - data.worst)))}%`;
   };
 
-  // Comparing text is slow, so names are put in order once, when that is first asked for.
+  // Comparing text is slow, so names are sorted once, when first needed.
   let places = null;
   const place = (row) => {
     if (places === null) {
@@ -119,7 +119,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     return places[row];
   };
 
-  // What was measured of every feature beside its score.
+  // The columns other than the score.
   const measures = ["frequency", "p_value", "adjusted", "q_value"].filter((key) => data[key]);
   const compare = {
     rank: (a, b) => data.rank[a] - data.rank[b],
@@ -139,7 +139,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     const sign = state.descending ? -1 : 1;
     const values = { score: scores }[state.key];
     const missing = (row) => Number(values !== undefined && values[row] === null);
-    // What has no value comes last either way; ties keep the order of ranks.
+    // Missing values come last in both directions; ties keep the order of ranks.
     kept.sort((a, b) => missing(a) - missing(b) || (missing(a) ? 0 : sign * compare[state.key](a, b)) || data.rank[a] - data.rank[b]);
     rows = kept;
   };
@@ -156,7 +156,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     if (data.selected[row]) element.className = "selected";
     const name = cell(data.feature[row], "name");
     name.dir = "auto";
-    // A phone has no columns for it.
+    // On phones, this text replaces columns.
     if (data.more) name.dataset.more = data.more[row];
     const score = cell(written(scores[row]), "number bar");
     score.style.setProperty("--share", share(scores[row]));
@@ -183,7 +183,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     const end = Math.min(start + size, rows.length);
     document.getElementById("shown").textContent = rows.length
       ? `${many(start + 1)} to ${many(end)} of ${many(rows.length)} features`
-      : "no feature has such a name";
+      : "no feature matches";
     document.getElementById("page").textContent = `Page ${many(state.page + 1)} of ${many(pages)}`;
     const atStart = state.page === 0;
     const atEnd = state.page === pages - 1;

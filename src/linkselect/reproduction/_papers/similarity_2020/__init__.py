@@ -22,7 +22,7 @@ Knowledge-Based Systems 209, 106429. The paper's protocol, and how we read what 
 - Clustering (tables 5 and 6, eps^SS in table 8): 20 nearest neighbours as in Kamvar et al. (2003),
   the symmetric normalisation, sigma=1, as many eigenvectors as classes without the first, rows
   scaled to length 1, and each row takes the class of the nearest prototype there. The paper states
-  none of this; docs/reproduction.md says what else was tried. The additive normalisation of a
+  none of this; docs/reproduction has the other readings. The additive normalisation of a
   complete graph, the most literal reading, collapses into single rows.
 - Table 8 prints the accuracy of eps^S by 1-NN on the prototypes, that of eps^SS by clustering.
 """
