@@ -210,13 +210,13 @@ def test_odd_objects():
     cells = annotated()
     cells.var_names = ["a", "a", *NAMES[2:]]
     for work in (lambda: LinkSelector().fit(cells, TYPES), lambda: rank(cells, "type")):
-        with pytest.raises(GuidedValueError, match=r"share: 'a'.*var_names_make_unique\(\)"):
+        with pytest.raises(GuidedValueError, match=r"name: 'a'.*var_names_make_unique\(\)"):
             work()
     cells = annotated()
     cells.obs_names = ["a", "a", *IDS[2:]]
     assert LinkSelector().fit(cells, TYPES).n_features_
     with pytest.raises(
-        GuidedValueError, match=r"'a' names more than one row.*obs_names_make_unique\(\)"
+        GuidedValueError, match=r"Duplicate sample id 'a'.*obs_names_make_unique\(\)"
     ):
         LinkSelector().fit(cells, pairs=PAIRS)
     empty = anndata.AnnData(obs=annotated().obs, var=annotated().var)

@@ -80,7 +80,7 @@ def test_conflicts():
     given = Given(pairs=Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2), (0, 3)]))
     with pytest.raises(PairConflictError, match="0 = 1 = 2"):
         given.supervision(4)
-    with pytest.warns(UserWarning, match=r"0 = 1 = 2\. It was left out\. Correct"):
+    with pytest.warns(UserWarning, match=r"0 = 1 = 2\. It is ignored\. Correct"):
         warned = given.supervision(4, "warn")
     assert warned.cannot.tolist() == given.supervision(4, "drop").cannot.tolist() == [[0, 3]]
 
@@ -99,5 +99,5 @@ def test_conflicts():
 )
 def test_pairs_by_position_are_told_their_name(fit):
     X = np.random.default_rng(0).random((8, 3))
-    with pytest.raises(TypeError, match=r"second argument is y.*Pairs.*fit\(X, pairs=pairs\)"):
+    with pytest.raises(TypeError, match=r"second argument, y.*Pairs.*fit\(X, pairs=pairs\)"):
         fit(X, Pairs(must=[(0, 3)], cannot=[(0, 6)]))

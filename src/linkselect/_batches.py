@@ -12,9 +12,9 @@ from linkselect._arrays import IntArray
 from linkselect._messages import GuidedValueError, many
 from linkselect.pairs._labels import is_missing
 
-# Batches and classes are reported as nearly coinciding if Cramér's V (0 to 1) is at least STRONG and its
-# p-value at most UNLIKELY, as small tables reach such a value by chance. So do batches and classes
-# of fewer than RARE samples, which are ignored.
+# Batches and classes are reported as nearly coinciding if Cramér's V (0 to 1) is at least STRONG
+# and its p-value at most UNLIKELY, because V may be large by chance in small tables. Batches and
+# classes of fewer than RARE samples are ignored for the same reason.
 STRONG, UNLIKELY, RARE = 0.7, 0.01, 4
 
 

@@ -172,10 +172,7 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
 
 
 def check_labels(y: Any) -> Any:
-    """Return y as an array, or raise an error if it cannot be class labels.
-
-    -1, None and NaN are handled later.
-    """
+    """Return y as an array, or raise an error if it cannot be class labels; allow missing ones."""
     warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
@@ -221,9 +218,8 @@ def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -
         hint = "Pass one label per row."
     if n_labels == n_features:
         hint = f"X has {many(n_labels, 'column')}: if these are the samples, pass X.T."
-    raise GuidedValueError(
-        f"y has {many(n_labels, 'label')}, but X has {many(n_samples, 'row')}.", hint
-    )
+    problem = f"y has {many(n_labels, 'label')}, but X has {many(n_samples, 'row')}."
+    raise GuidedValueError(problem, hint)
 
 
 def from_pairs(
@@ -422,8 +418,8 @@ def _report_lost(
     if other:
         here, there = next(iter(other.items()))
         warn_user(
-            f"{_ignored(n_lost - n_plain, n_given)} because sample ids differ in type or "
-            f"spelling: {here!r} ({type(here).__name__}) in the pairs, but {there!r} "
+            f"Ignoring {n_lost - n_plain:,} of {many(n_given, 'pair')} because sample ids differ "
+            f"in type or spelling: {here!r} ({type(here).__name__}) in the pairs, but {there!r} "
             f"({type(there).__name__}) in X.",
             hint="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
         )
@@ -431,17 +427,13 @@ def _report_lost(
         lost = following.pair_that_names(others, gone)
         absent = next(sample for sample in lost if sample in gone)
         warn_user(
-            f"{_ignored(n_plain, n_given)} because X does not contain both samples: pair {lost!r} "
-            f"names {absent!r}, which is absent.",
+            f"Ignoring {n_plain:,} of {many(n_given, 'pair')} because X does not contain both "
+            f"samples: pair {lost!r} names {absent!r}, which is absent.",
             LeftOutPairsWarning,
             hint="In cross-validation, pass more pairs or use larger folds."
             if may_be_fold
             else "If X contains only some of the samples on purpose, pass sample_ids=X.index.",
         )
-
-
-def _ignored(n_lost: int, n_given: int) -> str:
-    return f"{n_lost} of {many(n_given, 'pair')} {'is' if n_lost == 1 else 'are'} ignored"
 
 
 def _settle_conflicts(pairs: Pairs, on_conflict: OnConflict) -> Pairs:

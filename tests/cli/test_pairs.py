@@ -143,7 +143,7 @@ def test_convert_refuses_to_change_an_id(tmp_path, capsys):
     source = write(tmp_path / "p.json", '{"must": [[" a", "b"]]}')
     target = write(tmp_path / "p.csv", "before")
     assert run(["pairs", "convert", source, target]) == 1
-    assert "' a' would come back from CSV as 'a'" in capsys.readouterr().err
+    assert "' a' would be read from CSV as 'a'" in capsys.readouterr().err
     assert (tmp_path / "p.csv").read_text() == "before"
 
 
@@ -263,7 +263,7 @@ def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
     assert "1 must-link, 1 cannot-link (1 adaptive), 3 samples" in capsys.readouterr().out
     odd = write(tmp_path / "odd.csv", "a,b,link,drawn\np0,p2,must,often\n")
     assert run(["pairs", "check", odd]) == 1
-    assert "odd.csv, line 2 says that 'p0' and 'p2' were drawn 'often'" in capsys.readouterr().err
+    assert "odd.csv, line 2 has drawn='often' for the pair 'p0', 'p2'" in capsys.readouterr().err
 
 
 # -- pairs from a design -----------------------------------------------------------------------
@@ -331,7 +331,7 @@ def test_labels_with_batches(make):
 def test_a_kind_that_a_design_does_not_give_is_noted(make):
     pairs, said = make("--same", "patient", "--different", "batch", "--across", "disease")
     assert pairs.n_must == 0
-    assert "Note: No two rows of one patient differ in disease" in said
+    assert "Note: No two rows have the same patient but differ in disease" in said
 
 
 @pytest.mark.parametrize(
@@ -345,7 +345,7 @@ def test_a_kind_that_a_design_does_not_give_is_noted(make):
         (["--label", "disease", "--max-pairs", "3"], 2, "--max-pairs needs --same"),
         (["--same", "patient", "--max-pairs", "0"], 2, "Must be >= 1"),
         (["--same", "pateint"], 1, r"no column 'pateint' (--same). Did you mean 'patient'"),
-        (["--same", "patient", "--across", "disease"], 1, "No two rows of one patient differ in"),
+        (["--same", "patient", "--across", "disease"], 1, "No two rows have the same patient"),
     ],
 )
 def test_calls_that_make_no_pairs(make, options, code, message):

@@ -148,7 +148,8 @@ def test_a_narrow_terminal(columns, call, monkeypatch):
 
 def test_a_wide_terminal_has_short_lines_too(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    assert 60 < longest(*call("rank", "noise.csv", "--label", "class")[1:]) <= 100
+    for command in (("rank", "noise.csv", "--label", "class"), ("rank", "--help"), ("rank", "--no")):
+        assert 60 < longest(*call(*command)[1:]) <= 100
 
 
 def test_paths_and_numbers_are_not_broken(call, capsys):

@@ -1,4 +1,4 @@
-"""center_batches against the literal loop, and on odd samples."""
+"""center_batches compared with a literal loop, and with unusual input."""
 
 import numpy as np
 import pandas as pd
@@ -32,7 +32,7 @@ def test_of_an_annotated_object():
     )
 
 
-@pytest.mark.filterwarnings("ignore:1 sample alone")
+@pytest.mark.filterwarnings("ignore:1 batch has only one sample")
 @pytest.mark.parametrize(
     "samples",
     [
@@ -57,14 +57,14 @@ def test_every_kind_of_number(samples):
     assert_array_equal(np.array(samples), before)
 
 
-@pytest.mark.filterwarnings("ignore:1 sample alone")
+@pytest.mark.filterwarnings("ignore:1 batch has only one sample")
 @pytest.mark.parametrize("make", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array])
 def test_sparse_becomes_dense(make):
     samples = X * (X > 0)
     assert_array_equal(center_batches(make(samples), BATCHES), center_batches(samples, BATCHES))
 
 
-@pytest.mark.filterwarnings("ignore:1 sample alone")
+@pytest.mark.filterwarnings("ignore:1 batch has only one sample")
 def test_frames_stay_frames():
     frame = pd.DataFrame(X, index=[*"stuvwxy", 8], columns=["a", "b", "c", 4])
     found = center_batches(frame, pd.Series(BATCHES))
@@ -89,11 +89,13 @@ def test_a_large_offset_keeps_its_digits():
     assert_allclose(center_batches(shifted, batches), literal(np.round(X, 3), batches), atol=1e-7)
 
 
-def test_a_mark_of_the_batch_leaves_no_trace():
-    """A residue of 1e-17 would tell batches apart, and Fisher's score does not see its size."""
+def test_a_batch_indicator_leaves_no_residue():
+    """A residue of 1e-17 would separate the batches, since Fisher's score ignores its size."""
     batches = np.repeat([0, 1, 2], [3, 3, 7])
     mark = np.array([0.1, 0.3, 1e8 + 0.7])[batches]
-    assert np.ptp(literal(mark[:, None], batches)) > 0, "the plain mean leaves one"
+    assert np.ptp(literal(mark[:, None], batches)) > 0, (
+        "subtracting the plain mean leaves a residue"
+    )
     found = center_batches(np.column_stack([mark, np.arange(13.0)]), batches)
     assert_array_equal(found[:, 0], np.zeros(13))
     with pytest.warns(
@@ -111,7 +113,9 @@ def test_many_features():
 
 
 def test_a_sample_alone_in_a_batch_is_reported():
-    with pytest.warns(UserWarning, match="1 sample alone in a batch: centred, all features are 0"):
+    with pytest.warns(
+        UserWarning, match="1 batch has only one sample, whose features all become 0"
+    ):
         found = center_batches(X, BATCHES)
     assert_array_equal(found[5], np.zeros(4))
 

@@ -1,4 +1,4 @@
-"""Which samples can be among the nearest, by trying all."""
+"""Candidates for nearest neighbours, compared with an exhaustive search."""
 
 from itertools import pairwise
 
@@ -22,7 +22,7 @@ from linkselect.graphs._distance_graphs import join_edges
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 2**20))
 def test_all_that_can_be_nearest_and_no_others(n_columns, n_neighbors, seed):
-    """Errors are halves, so that nothing is rounded; one row has no distance to one sample."""
+    """Errors are multiples of 0.5, so that nothing is rounded; one distance is infinite."""
     rng = np.random.default_rng(seed)
     tile = rng.integers(0, 40, (3, n_columns)).astype(np.float64)
     tile[0, rng.integers(n_columns)] = np.inf
@@ -35,20 +35,20 @@ def test_all_that_can_be_nearest_and_no_others(n_columns, n_neighbors, seed):
     nth = upper[:, n_neighbors - 1]
     needed = tile - others - 2 * own[:, None] <= nth[:, None]
     assert (found | ~needed).all()
-    if n_columns <= GROUPS_PER_NEIGHBOR * n_neighbors:  # then the reach is the n-th smallest itself
+    if n_columns <= GROUPS_PER_NEIGHBOR * n_neighbors:  # here, the reach is the n-th smallest
         assert_array_equal(found & np.isfinite(tile), needed & np.isfinite(tile))
 
 
 @pytest.mark.parametrize(
     ("n_neighbors", "n_columns"), [(1, 16), (1, 17), (1, 33), (3, 100), (2, 9), (40, 700)]
 )
-def test_the_first_reach_is_that_of_the_nearest_or_hardly_more(n_neighbors, n_columns):
+def test_the_first_reach_is_a_close_upper_bound(n_neighbors, n_columns):
     tile = np.random.default_rng(n_columns).permuted(
         np.tile(np.arange(float(n_columns)), (200, 1)), axis=1
     )
     reach = first_reach(tile, n_neighbors)
     assert (reach >= n_neighbors - 1).all()
-    # The smallest of n groups, of which n of the nearest may share one.
+    # The reach is the n-th smallest group minimum, and several of the nearest may share a group.
     assert np.mean(reach) < n_neighbors - 1 + n_columns / 16
     assert reach.min() < n_neighbors + 1
 
@@ -76,7 +76,7 @@ def test_even_parts(total, size, least):
     lengths = [part.stop - part.start for part in parts]
     assert max(lengths) - min(lengths) <= 1
     assert len(parts) == 1 or min(lengths) >= least
-    # As many as keep to the size, if that leaves enough to each.
+    # The number of parts follows from `size`, unless parts would be smaller than `least`.
     assert len(parts) == max(1, min(int(np.ceil(total / size)), total // least))
 
 

@@ -1,4 +1,4 @@
-"""Columns that are constant, or vary too little to be squared."""
+"""Constant columns, and columns whose squared differences underflow."""
 
 import numpy as np
 import pytest
@@ -30,7 +30,7 @@ def test_features_that_vary_too_little_to_be_squared():
     X = np.repeat(X, 20, axis=0)
     for store in STORAGE:
         assert_array_equal(as_samples(store(X)).faint_columns(), [1])
-    # They may differ only behind the first rows.
+    # They may differ only after the first rows.
     X[:, 0] = 1.0
     X[-1, 0] += 1e-16 * 4
     assert_array_equal(as_samples(X).faint_columns(), [1])
@@ -42,23 +42,23 @@ def test_features_that_vary_too_little_to_be_squared():
 def test_copies_of_a_column_take_the_score_of_the_first(store):
     f, g = np.array([[1.0], [2.0], [4.0]]), np.array([[1.0], [2.0], [5.0]])
     X = store(np.hstack([f, g, f, f, g]))
-    # Off by what rounding in another place of a matrix product may do.
+    # These scores differ by rounding, as at different positions in a matrix product.
     scores = np.array([0.5, 0.5, 0.5 + 1e-16, 0.5 - 1e-16, 0.7])
     for order in (None, np.argsort(scores)):
         assert ranking.with_equal_twins(X, scores, order).tolist() == [0.5, 0.5, 0.5, 0.5, 0.7]
-    # Near scores of features that are no copies stay, and nothing has to be ordered again.
+    # Nearly equal scores of features that are not copies are returned unchanged.
     near = np.array([0.5, 0.5 + 1e-16])
     assert ranking.with_equal_twins(X[:, :2], near) is near
 
 
-def test_the_sign_of_zero_makes_no_other_column():
+def test_columns_that_differ_in_the_sign_of_zero_are_equal():
     X = np.array([[0.0, -0.0], [1.0, 1.0]])
     scores = np.array([0.3, 0.3 + 1e-16])
     assert ranking.with_equal_twins(X, scores).tolist() == [0.3, 0.3]
 
 
 def with_equal_ties(scores):
-    """Go through the scores from the least: what is near the one before ties with it."""
+    """Go through the scores in ascending order; each one ties with a nearly equal predecessor."""
     settled, run = scores.copy(), []
     for feature in np.argsort(scores, kind="stable"):
         score = scores[feature]
@@ -73,6 +73,6 @@ STEP = st.sampled_from([-3.0, -1.0, 0.0, 0.5, 2.0, np.inf, np.nan])
 
 @given(st.lists(st.tuples(STEP, st.integers(-3, 3)), max_size=12))
 def test_scores_that_differ_by_rounding_are_those_of_the_first(parts):
-    # Four steps of 4e-13 are no tie, but two of them are, and so are all in a row.
+    # Scores four steps of 4e-13 apart do not tie, unless scores in between connect them.
     scores = np.array([value * (1 + 4e-13 * steps) for value, steps in parts])
     assert_array_equal(ranking.with_equal_ties(scores), with_equal_ties(scores))

@@ -1,7 +1,7 @@
 """Arrays that stay on a device: the same results, in the array's own library.
 
-Runs with array-api-strict, which refuses whatever the standard does not promise, and with torch and
-cupy if they are installed (`make test-torch`).
+The tests run with array-api-strict, which rejects anything beyond the standard, and with PyTorch
+and CuPy if they are installed (`make test-torch`).
 """
 
 import importlib
@@ -110,7 +110,7 @@ def test_other_types_of_numbers(put, cancer, kind):
 
 
 @pytest.mark.parametrize("selector", ON_CPU, ids=str)
-def test_selectors_that_stay_on_the_cpu_say_so(selector, put, cancer):
+def test_selectors_without_device_support_raise_an_error(selector, put, cancer):
     with pytest.raises(GuidedTypeError, match=r"CPU only.*X\.cpu\(\)\.numpy\(\)"):
         fit_there(selector, put, *cancer)
 
@@ -152,7 +152,7 @@ def test_without_dispatch_nothing_changes(cancer):
     assert_allclose(fitted.scores_, ls.FisherScore().fit(X, y).scores_, rtol=1e-12)
 
 
-# -- twins, constants, extreme values --------------------------------------------------------
+# -- duplicate features, constants, extreme values -------------------------------------------
 
 
 def test_scores_that_differ_by_rounding_tie(put):
@@ -164,7 +164,7 @@ def test_scores_that_differ_by_rounding_tie(put):
     assert_array_equal(to_numpy(fitted.order_), [*range(7), *range(8, 40), 7])
 
 
-def test_constant_features_and_twins(put, cancer):
+def test_constant_and_duplicate_features(put, cancer):
     X, y = cancer
     odd = np.column_stack([X[:, 3], np.ones(len(X)), X, X[:, 0]])
     for selector in (ls.FisherScore(), ls.LaplacianScore()):
@@ -193,7 +193,7 @@ def test_values_that_cannot_be_squared(put, cancer, value, message):
 
 def test_out_of_memory_is_explained(cancer, monkeypatch):
     class OutOfMemoryError(RuntimeError):
-        """Named as in torch and cupy."""
+        """An error with the same name as in PyTorch and CuPy."""
 
     def fail(*_, **__):
         raise OutOfMemoryError("Tried to allocate 2.00 GiB.")
@@ -227,8 +227,8 @@ def test_a_small_pool_is_found_whole(put, cancer):
 
 
 @pytest.mark.parametrize("small", [False, True], ids=["by differences", "by float64"])
-def test_rows_that_products_leave_open_are_done_again(put, shrink, small):
-    # Far from the mean, float32 sees nothing of the distances in a tight group.
+def test_rows_that_products_leave_open_are_searched_again(put, shrink, small):
+    # Far from the mean, float32 cannot resolve the distances within a tight group.
     random = np.random.default_rng(0)
     X = random.normal(size=(90, 4)) * 1e-6
     X[:45] += 100.0
@@ -237,7 +237,7 @@ def test_rows_that_products_leave_open_are_done_again(put, shrink, small):
     assert_same_neighbors(put, X, 3)
 
 
-def test_equally_near_samples_go_by_number(put):
+def test_ties_between_neighbours_are_broken_by_number(put):
     grid = np.repeat(np.arange(4.0), 12)[:, None] * np.ones(3)
     assert_same_neighbors(put, grid, 5)
 
@@ -249,13 +249,13 @@ def test_small_tiles_give_the_same(put, cancer, shrink):
     assert_same_neighbors(put, X, 5)
     there = fit_there(ls.LaplacianConstraintScore(), put, X, y)
     assert_allclose(to_numpy(there.scores_), expected, rtol=1e-10)
-    # Twins tie, and ties are evaluated pair by pair.
-    twins = np.column_stack([X[:40], X[:40]])
+    # Duplicate features tie, and ties are evaluated pair by pair.
+    copies = np.column_stack([X[:40], X[:40]])
     for selector in [
         ls.SimilarityConstraintScore(4),
         ls.SimilarityConstraintScore(4, mode="semi-supervised"),
     ]:
-        assert_same_fit(selector, put, twins, y[:40])
+        assert_same_fit(selector, put, copies, y[:40])
     assert_same_fit(ls.FisherScore(), put, X, y)
 
 
@@ -306,7 +306,7 @@ def test_balls_of_any_size(put, width, radius):
 
 
 @pytest.mark.parametrize("how_far", 10.0 ** np.arange(1, 9))
-def test_a_width_beside_an_outlier_of_any_size(put, how_far):
+def test_a_width_with_an_outlier_of_any_size(put, how_far):
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[0] *= how_far
     assert auto_sigma(put(X)) == pytest.approx(auto_sigma(X), rel=1e-12)
@@ -321,7 +321,7 @@ def test_a_kernel_of_far_clusters_in_any_unit(put, unit):
 
 
 def test_no_weight_of_a_kernel_is_above_one(put):
-    # Twins, whose distances by products may be a little less than 0; all others are far away.
+    # Duplicate samples, whose distances by products may be slightly negative, far from all others.
     X = np.repeat(np.random.default_rng(0).normal(size=(20, 7)), 2, axis=0)
     degrees = to_numpy(kernel_graph(put(X), 1e-2).degrees)
     assert degrees.max() <= 2.0
@@ -353,8 +353,8 @@ def test_moments_skip_samples_without_weight(put, cancer):
         here, there = moments(X, codes, given), as_samples(put(X))._moments(put(X), codes, given)
         assert_allclose(to_numpy(there.scatter), here.scatter, rtol=1e-12)
         assert_allclose(to_numpy(there.between()), here.between(), rtol=1e-11)
-    nobody = as_samples(put(X))._moments(put(X), np.full(len(y), -1))
-    assert not to_numpy(nobody.scatter).any()
+    empty = as_samples(put(X))._moments(put(X), np.full(len(y), -1))
+    assert not to_numpy(empty.scatter).any()
 
 
 def test_a_kernel_form_that_cancels_is_computed_by_differences(put):
@@ -381,7 +381,7 @@ def test_groups_with_strengths(put, cancer):
 
 def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
     X, y = cancer
-    # More terms than are kept: every value is a direct sum.
+    # The kernel needs more terms than are kept, so every value is a direct sum.
     for sigma in (1e-3, 0.01):
         here = select_by_similarity(X[:60], y[:60], sigma, 5)
         there = select_by_similarity(put(X[:60]), y[:60], sigma, 5)
@@ -390,7 +390,7 @@ def test_a_narrow_kernel_is_evaluated_pair_by_pair(put, cancer):
 
 
 def test_a_feature_of_two_far_clusters(put):
-    # Few terms describe its kernel, but scaled values of such a range are rounded.
+    # Few terms describe the kernel, but scaled values of such a range are rounded.
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 4))
     X[:, 0] += np.where(np.arange(40) % 2, 1e9, -1e9)
@@ -408,7 +408,7 @@ def test_equal_features_are_chosen_by_index(put, cancer):
     assert_array_equal(found.order, select_by_similarity(twice, y[:60], 1.0, 6).order)
 
 
-# -- what the standard lacks -----------------------------------------------------------------
+# -- operations that the standard lacks ------------------------------------------------------
 
 
 def test_k_smallest(put):
@@ -437,13 +437,13 @@ def test_set_by_index(put):
     assert (changed[0, 1], changed[2, 3]) == (5.0, 7.0)
 
 
-def test_what_numpy_holds_is_on_no_device():
+def test_numpy_arrays_are_on_no_device():
     for array in (np.zeros(2), np.float64(1.0), [1.0], None, "text"):
         assert device_of(array) is None
         assert to_numpy(array) is array
 
 
-def test_other_arrays_are_on_one(put):
+def test_arrays_of_other_libraries_are_on_a_device(put):
     assert isinstance(device_of(put(np.zeros(2))), Device)
 
 

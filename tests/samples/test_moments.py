@@ -1,4 +1,4 @@
-"""Weight, mean and scatter of groups against their definitions."""
+"""Weight, mean and scatter of groups, compared with their definitions."""
 
 import importlib
 
@@ -19,7 +19,7 @@ STORES = {
 
 
 def moments(block, *grouping):
-    """Compute the moments of a block as the samples of its kind do."""
+    """Compute the moments of a block with the method for its storage."""
     return as_samples(block)._moments(block, *grouping)
 
 
@@ -45,7 +45,7 @@ def assert_moments(found, expected, unit=1.0):
 
 
 def problem(seed, n_samples=14, n_features=6, n_groups=3):
-    """Draw columns with zeros, without zeros, of zeros only and far from 0; some weights are 0."""
+    """Draw columns with, without and of only zeros, and columns far from 0; some weights are 0."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_samples, n_features))
     X[:, 0] *= rng.random(n_samples) < 0.4
@@ -70,7 +70,7 @@ def test_groups_equal_the_definition(seed, store):
         found = moments(STORES[store](X), codes, given)
         assert_moments(found, by_definition(X, codes, used, n_groups))
     far = moments(STORES[store](X * 1e-3 + 1e5), codes, weights)
-    # The data themselves are rounded by then.
+    # The data themselves are rounded here.
     assert_moments(far, by_definition(X * 1e-3 + 1e5, codes, weights, n_groups))
 
 
@@ -85,7 +85,7 @@ def test_groups_that_have_no_samples_here(store):
 
 
 @pytest.mark.parametrize("store", STORES)
-def test_nobody_in_any_group(store):
+def test_no_samples_in_any_group(store):
     X = np.ones((4, 2))
     for codes, weights in [(np.full(4, -1), None), (np.zeros(4, dtype=int), np.zeros(4))]:
         found = moments(STORES[store](X), codes, weights)
@@ -148,17 +148,17 @@ def test_a_part_far_away_costs_no_digits():
     both = merged([one, other])
     assert_array_equal(both.scatter, [[14.0]])
     assert both.means_minus(1e9)[0, 0] == 2.0
-    # What stands for the mean of nobody does not matter.
-    nobody = Moments(np.zeros(1), np.zeros((1, 1)), np.full((1, 1), -3e300), np.zeros((1, 1)))
-    for parts in ([nobody, both], [both, nobody]):
+    # The stored mean of a group without samples does not matter.
+    empty = Moments(np.zeros(1), np.zeros((1, 1)), np.full((1, 1), -3e300), np.zeros((1, 1)))
+    for parts in ([empty, both], [both, empty]):
         assert_array_equal(merged(parts).scatter, [[14.0]])
         assert merged(parts).means_minus(1e9)[0, 0] == 2.0
     elsewhere = Moments(np.zeros(1), np.zeros((1, 1)), np.full((1, 1), 3e300), np.zeros((1, 1)))
-    assert_array_equal(merged([nobody, elsewhere, both]).scatter, [[14.0]])
+    assert_array_equal(merged([empty, elsewhere, both]).scatter, [[14.0]])
 
 
-def test_a_light_sample_far_away_is_no_origin():
-    """Counted from the heaviest sample, what the others differ by keeps its digits."""
+def test_a_distant_sample_of_small_weight_is_not_an_origin():
+    """With the heaviest sample as origin, differences between the others keep their digits."""
     X = np.array([[1e12], [0.1], [0.2], [1e12], [0.3], [0.4]])
     weights = np.array([1e-30, 1.0, 2.0, 1e-30, 2.0, 2.0])
     for codes in (np.zeros(6, dtype=int), np.array([0, 0, 0, 1, 1, 1])):
@@ -168,23 +168,23 @@ def test_a_light_sample_far_away_is_no_origin():
 
 
 def bits(*found: Moments):
-    """Return the bits of the moments of some features, and of others beside them."""
+    """Return the bits of moments, joined along the features."""
     names = ("scatter", "_origin", "_offset")
     return [np.hstack([getattr(part, name) for part in found]).tobytes() for name in names]
 
 
 @pytest.mark.parametrize("n_groups", [1, 3])
 def test_sums_group_by_group_have_the_same_bits(n_groups):
-    """As of few columns, whose groups are summed up together."""
+    """The bits equal those of blocks with few columns, whose groups are summed together."""
     rng = np.random.default_rng(0)
     block = rng.standard_normal((400, 200)) + 1e6 * rng.random(200)
     block[:, 0], block[:, 1] = 0.0, -0.0
     codes = rng.integers(0, n_groups, 400)
     codes[[3, 40]] = -1
-    # One group more than there are samples of: it weighs nothing.
+    # One additional group has no samples, so its weight is 0.
     by_group = moments(block, codes, None, n_groups + 1)
     halves = [moments(half, codes, None, n_groups + 1) for half in np.hsplit(block, 2)]
     for found in (by_group, *halves):
         assert_array_equal(found.mass, np.bincount(codes[codes >= 0], minlength=n_groups + 1))
-    # Where nobody is, the origin is whoever comes first.
+    # The origin of a group without samples is the first sample.
     assert bits(by_group) == bits(*halves)

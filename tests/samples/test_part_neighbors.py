@@ -1,4 +1,4 @@
-"""Neighbours among stored samples: those that are found in memory, ties included."""
+"""Neighbours among stored samples equal those found in memory, including ties."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def shape(request, sizes):
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize("n_neighbors", [1, 5, 39])
-def test_the_neighbours_of_memory(make, n_neighbors, shape, tmp_path):
+def test_neighbours_equal_those_in_memory(make, n_neighbors, shape, tmp_path):
     rng = np.random.default_rng(0)
     X = make(rng, shape)
     queries = np.sort(rng.choice(len(X), len(X) // 2, replace=False))
@@ -81,18 +81,18 @@ def test_widths_and_distances(make, shape, tmp_path):
     np.testing.assert_allclose(found, expected, rtol=1e-14)
 
 
-def test_rows_that_are_held_are_not_read_again(tmp_path):
+def test_cached_rows_are_not_read_again(tmp_path):
     X = np.random.default_rng(2).normal(size=(50, 3))
     stored = surveyed(tmp_path, X).holding(np.array([2, 5, 40]), None)
     (tmp_path / "X.npy").unlink()
     assert_array_equal(stored.take([40, 2, 2]).values, X[[40, 2, 2]])
-    with pytest.raises(ValueError, match=r"X\.npy is not there"):
+    with pytest.raises(ValueError, match=r"X\.npy was not found"):
         stored.take([3])
 
 
 @pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
 def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
-    """Also inside far clusters, whose distances products do not resolve, and without some pairs."""
+    """Within distant clusters, products do not resolve distances; some pairs are excluded."""
     rng = np.random.default_rng(0)
     X = unit * (rng.normal(size=(40, 90)) / 5 + 1e7 * (np.arange(40) % 2)[:, None])
     codes = np.repeat([0, 1, -1, 2], 10)
@@ -116,7 +116,7 @@ def test_kernels_of_few_samples_stored_by_columns(unit, tmp_path):
         *[(80 * 75, 40, 1), (80 * 75 - 1, 40, 2)],
     ],
 )
-def test_queries_are_held_in_batches_that_fit(room, listed, n_batches, tmp_path, sizes):
+def test_queries_are_processed_in_batches_that_fit(room, listed, n_batches, tmp_path, sizes):
     """A row of six numbers takes 48 bytes, and its two neighbours may take more."""
     sizes(LISTED_BYTES=listed, QUERY_BYTES=room)
     X = np.random.default_rng(0).normal(size=(150, 6))

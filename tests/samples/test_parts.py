@@ -5,7 +5,7 @@ import linkselect as ls
 from linkselect._samples.parts import Parts
 
 
-def test_what_was_read_serves_only_the_classes_that_it_was_read_for(tmp_path):
+def test_a_survey_is_reused_only_for_the_same_classes(tmp_path):
     np.save(tmp_path / "X.npy", np.random.default_rng(0).random((20, 3)))
     nothing, some = np.full(20, -1), np.where(np.arange(20) % 2, -1, 0)
     read = Parts(ls.open_stored(tmp_path / "X.npy")).surveyed(nothing)
@@ -13,4 +13,4 @@ def test_what_was_read_serves_only_the_classes_that_it_was_read_for(tmp_path):
     for_some = read.surveyed(some)
     assert_array_equal(for_some.codes, some)
     assert_array_equal(for_some.survey.moments.mass.ravel(), [10, 10])
-    assert for_some.surveyed(nothing) is for_some  # what is known of classes covers all samples
+    assert for_some.surveyed(nothing) is for_some  # moments of classes cover all samples

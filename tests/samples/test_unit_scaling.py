@@ -1,4 +1,4 @@
-"""Columns of tiny, huge or far values before they are scaled."""
+"""Scaling of columns whose values are tiny, huge or far from zero."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from linkselect.cli._preparation import Preparation
 
 rng = np.random.default_rng(0)
 X = rng.integers(-1000, 1000, (30, 4)) / 256.0
-# The exact results: those of the same digits in plain units.
+# Scaling by these powers of 2 keeps all digits, so results must equal those of X itself.
 POWERS = [-1060, -600, -57, 1012]
 
 
@@ -35,7 +35,7 @@ def test_zeros_stay_zeros(power, sign):
 
 
 @pytest.mark.parametrize("least", [5e-324, np.float32(1e-45)])
-def test_the_least_range_there_is(least):
+def test_the_smallest_possible_range(least):
     tiny = np.array([[0], [least], [0]])
     for store in (np.asarray, sparse.csr_array):
         found = scaled_to_one(store(tiny))

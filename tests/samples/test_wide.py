@@ -17,7 +17,7 @@ def samples(kind, n_samples=40, n_features=900):
         "far from 0": values + 1e8 * rng.random(n_features),
         "whole numbers": (3 * values).astype(np.int16),
         "copies": np.repeat(values[: n_samples // 4], 4, axis=0),
-        # Products in float32 cannot tell which are near.
+        # Products in float32 cannot resolve the distances.
         "nearly equal": values[0] + 1e-5 * values,
         "all equal": np.ones((n_samples, n_features)),
         "columns first": np.asfortranarray(values),
@@ -37,7 +37,7 @@ KINDS = [
 
 @pytest.mark.parametrize(
     ("kind", "options", "n_neighbors"),
-    # Of 300 nearly equal samples float32 leaves too many open, so that float64 follows.
+    # With 300 nearly equal samples, float32 leaves too many candidates, so float64 is used.
     [*((kind, {}, 3) for kind in KINDS), ("nearly equal", {"n_samples": 300}, 1)],
 )
 def test_sums_over_columns_find_what_a_copy_finds(kind, options, n_neighbors, sizes):
@@ -61,9 +61,9 @@ def peak_of(function):
 
 
 @pytest.mark.slow
-def test_wide_samples_take_little_more_memory_than_they_are():
+def test_wide_samples_need_little_additional_memory():
     X = np.random.default_rng(0).standard_normal((60, 300_000), dtype=np.float32)
-    # The copy that a search among more samples needs, and the scores of a fit without one.
+    # First the copy for a search among more samples, then a fit without a copy.
     assert peak_of(lambda: as_samples(X).products(np.float32, 1)) < 1.4 * X.nbytes
     assert peak_of(lambda: LaplacianScore(n_jobs=1).fit(X)) < 0.8 * X.nbytes
 
@@ -76,7 +76,7 @@ def test_long_rows_are_compared_piece_by_piece(kind, shrink):
     shrink(300)
     found = pair_distances(X, left, right, n_jobs=2)
     np.testing.assert_allclose(found, expected, rtol=1e-14)
-    # The same bits by one thread, the other way round, and for some pairs alone.
+    # The bits are the same with one thread, for reversed pairs, and for a subset of the pairs.
     np.testing.assert_array_equal(pair_distances(X, right, left, n_jobs=1), found)
     np.testing.assert_array_equal(pair_distances(X, left[5:9], right[5:9], 1), found[5:9])
     assert pair_distances(X, left[:0], right[:0], 1).shape == (0,)

@@ -32,7 +32,7 @@ DRAWN = {
 # Pictures above the third number are decoded one at a time.
 MOST_PIXELS, MOST_IN_JPEG, MANY_PIXELS = 100_000_000, 178_956_970, 20_000_000
 MOST_IN_16_BITS = 65535.0
-# The longer side of a thumbnail, and of a picture to look at.
+# Longer side in pixels of a thumbnail, and of a displayed picture.
 SMALL, LARGE = 160, 1280
 # Larger files are sent at reduced size.
 MOST_BYTES = 1 << 21

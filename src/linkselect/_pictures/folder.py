@@ -218,7 +218,7 @@ def _known(kept: sqlite3.Connection) -> dict[str, tuple[int, int]]:
 def _state(file: Path) -> tuple[int, int]:
     try:
         found = file.stat()
-    except OSError:  # a link to nothing
+    except OSError:  # a broken link
         return -1, -1
     return found.st_size, found.st_mtime_ns
 

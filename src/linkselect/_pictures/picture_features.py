@@ -117,18 +117,18 @@ FAMILIES = {
         _colors,
     ),
     "texture": Family(
-        "contrast, edges and smoothness in nine parts",
+        "contrast, edges and smoothness in nine parts of the picture",
         ("contrast", "edges", "smoothness"),
         3,
         _texture,
     ),
     "hog": Family(
-        "lines in four directions in nine parts (histograms of oriented gradients)",
+        "lines in four directions, in nine parts (histograms of oriented gradients)",
         tuple(f"{line} lines" for line in LINES),
         3,
         _lines,
     ),
-    "pixels": Family("brightness on a grid of 16 x 16", ("brightness",), 16, _pixels),
+    "pixels": Family("brightness on a 16 x 16 grid", ("brightness",), 16, _pixels),
 }
 DEFAULT_FAMILIES = ("color", "texture", "hog")
 

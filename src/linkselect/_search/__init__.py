@@ -1,1 +1,1 @@
-"""Searches for subsets of features: what a feature adds to those already chosen."""
+"""Subset searches, which evaluate a feature by its benefit given the features already selected."""

@@ -1,10 +1,10 @@
 """The similarity criterion over all pairs of grouped samples, by matrix products.
 
-With `A = w^2` and `B = T w`, both positive semidefinite and nonnegative, adding feature r changes
-the criterion by `sum A k_r^2 - sum A + 2 (sum B - sum B k_r)`, and `sum B (1 - k_r)` is
-`sum_p t_p' L t_p` with the terms t of `k_r` and the Laplacian L of B. So a change is a sum of
-quadratic forms, one for each of the few terms of a kernel; the sum over the first terms is a lower
-bound, which rules most candidates out before the others are looked at.
+Let `A = w^2` and `B = T w`, which are positive semidefinite and non-negative. Adding feature r
+changes the criterion by `sum A k_r^2 - sum A + 2 (sum B - sum B k_r)`. The term `sum B (1 - k_r)`
+equals `sum_p t_p' L t_p`, with the terms t of `k_r` (see `kernel_terms`) and the Laplacian L of B.
+So the change is a sum of quadratic forms, one per term. The sum over the first terms is a lower
+bound, which excludes most candidates before the other terms are computed.
 """
 
 from functools import partial
@@ -31,49 +31,51 @@ Terms = list[FloatArray]
 
 # Products of two values above this are normal numbers in float32.
 TINY = 1e-18
-# Rows of the kernel matrix handled at once, fixed so that no sum depends on the number of threads.
+# Rows of the kernel matrix per block, fixed so that no sum depends on the number of threads.
 ROWS_PER_BLOCK = 128
 FEATURES_PER_BLOCK = 64
-# A bound, not an estimate, for forms in float32, in any order of summation: one rounding of 2^-24
-# for each value in a sum, and a few for the conversions. Longer sums are split. docs/bounds.md
-# derives it, and the bounds below.
+# A rigorous bound for forms in float32, in any order of summation: one rounding of 2^-24 for each
+# value in a sum, and a few for the conversions. Longer sums are split. docs/bounds.md derives this
+# bound and those below.
 VALUES_PER_COARSE_SUM = 256
 COARSE_ROUNDING = (VALUES_PER_COARSE_SUM + ROWS_PER_BLOCK + 16) * 2.0**-24
-# Scaled values are rounded, and a Gaussian changes by less than its argument: times the range of a
-# feature, this bounds how far a kernel value by terms may be off because of it.
+# Times the range of a scaled feature, this bounds the error of a kernel value due to rounding of
+# the scaled values, because a Gaussian changes by less than its argument.
 INPUT_ROUNDING = 8 * 2.0**-53
-# All kernel terms together; with less room than needed the bounds are looser, not wrong.
+# Memory limit for all kernel terms. With fewer terms, the bounds are looser but still valid.
 MAX_BYTES_FOR_TERMS = 2**28
-# Half a matrix each: kernel, target, A and B in float64, A and B again in float32.
+# Half a matrix each: kernel, target, A and B in float64, and A and B in float32.
 BYTES_PER_PAIR = 4 * 8 + 2 * 4
 
 
 def memory_needed(n_samples: int) -> int:
-    """Return about how many bytes the matrices of all pairs take."""
+    """Return the approximate memory of the matrices over all pairs, in bytes."""
     return BYTES_PER_PAIR * n_samples * n_samples // 2
 
 
 class _Rows(NamedTuple):
-    """A block of rows of the kernel matrix, with the columns from its first row on."""
+    """A block of rows of the kernel matrix; its columns start at the diagonal."""
 
     rows: slice
     alike: slice
-    """The columns up to the end of the last group that these rows touch: others have T = 0."""
+    """The columns up to the end of the last group of these rows; T is 0 in all others."""
     similarity: FloatArray
     target: FloatArray
 
 
 class GroupCriterion(SimilarityCriterion):
-    """The criterion over all ordered pairs of samples that have a group, given its sums.
+    """Base class for the criterion over all ordered pairs of samples that have a group.
 
     Attributes
     ----------
     must, cannot : float
-        The squared errors inside and across groups.
+        The sums of squared errors over pairs inside groups and across groups.
     sum_squared, sum_alike : float
         The sums of A and of B.
-    squared_remainder, plain_remainder, input_rounding : ndarray of shape (n_features,)
-        What the terms of the kernels leave out, and what rounding the scaled values may change.
+    squared_remainder, plain_remainder : ndarray of shape (n_features,)
+        Bounds of the truncation error of the kernel terms, for `k^2` and for `k`.
+    input_rounding : ndarray of shape (n_features,)
+        Bounds of the error due to rounding of the scaled values.
     n_terms : int
         The largest number of terms of a kernel.
     """
@@ -92,42 +94,42 @@ class GroupCriterion(SimilarityCriterion):
         self.sigma = sigma
 
     def must_part(self) -> float:
-        """Return the part of the criterion that can only grow."""
+        """Return the must-link part of the criterion, which never decreases."""
         return float(self.must)
 
     def criterion(self) -> float:
-        """Return the criterion of the features chosen so far."""
+        """Return the criterion of the features selected so far."""
         return float(self.must + self.cannot)
 
     def standard_error(self) -> float:
-        """Return 0: no pair is left out."""
+        """Return 0, because no pairs are sampled."""
         return 0.0
 
     def magnitude(self) -> float:
-        """Bound the change that any candidate can make; the diagonal never changes."""
+        """Return an upper bound of the change by any candidate; the diagonal never changes."""
         return float(self.sum_squared + 2 * self.sum_alike - 3 * self.n_samples)
 
     def rounding(self) -> float:
-        """Return how far apart two values by products must be to count as different."""
+        """Return the difference below which two values computed by products count as equal."""
         products = form_rounding(self.n_samples, self.n_terms)
         return products * float(self.sum_squared + 2 * self.sum_alike) + self.tie()
 
     def _truncation(self, features: Any) -> Any:
-        """Bound what the terms left out, and rounded inputs, could add to the change."""
+        """Bound the contribution of truncated terms and of rounded inputs to the change."""
         squared = self.squared_remainder[features] * self.sum_squared
         plain = 4 * self.plain_remainder[features] * self.sum_alike
         return squared + plain + self._rounding_of_inputs(features)
 
     def _rounding_of_inputs(self, features: Any) -> Any:
-        """Bound what rounding the scaled values could change; much only if a range is very wide."""
+        """Bound the effect of rounding the scaled values, which is large only for wide ranges."""
         return self.input_rounding[features] * (2 * self.sum_squared + 4 * self.sum_alike)
 
 
 class AllPairs(GroupCriterion):
-    """The criterion over all ordered pairs of samples that have a group.
+    """The criterion over all ordered pairs of grouped samples, in memory.
 
-    Only blocks on and above the diagonal are kept. Twice the sum over a block, minus its square
-    part, is its share of the full sum; the diagonal always fits.
+    Only blocks on and above the diagonal are stored. The contribution of a block to the full sum is
+    twice its sum minus the sum of its square part. The diagonal contributes no error.
 
     Parameters
     ----------
@@ -138,7 +140,7 @@ class AllPairs(GroupCriterion):
     sigma : float
         The width of the kernel.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
     """
 
     def __init__(self, X: NDArray[Any], groups: IntArray, sigma: float, n_jobs: int | None) -> None:
@@ -156,30 +158,30 @@ class AllPairs(GroupCriterion):
         self.squared_terms, self.squared_remainder = self._all_terms(np.sqrt(2.0) * scaled)
         self.plain_terms, self.plain_remainder = self._all_terms(scaled)
         n_kept = max(len(self.squared_terms), len(self.plain_terms))
-        # What was left out was computed, too.
+        # Terms beyond the memory limit were computed as well, so their rounding counts.
         self.n_terms = n_kept if n_kept < self._room() else MAX_TERMS
         self.input_rounding = INPUT_ROUNDING * np.ptp(scaled, axis=1)
-        # Bounds of each candidate's change from the current criterion.
+        # Lower bounds of each candidate's change of the current criterion.
         self.lower = np.full(self.n_features, -np.inf)
         self._prepare_step()
 
     def _centred(self) -> FloatArray:
-        """Move the middle of every feature to 0, then divide by sigma."""
+        """Shift the midrange of each feature to 0, then divide by sigma."""
         middle = self.columns.max(axis=1) / 2 + self.columns.min(axis=1) / 2
         return (self.columns - middle[:, None]) / self.sigma
 
     def _room(self) -> int:
-        """Return how many terms of every kernel may be kept."""
+        """Return the number of terms per kernel that fit into memory."""
         return max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
 
     def _all_terms(self, scaled: FloatArray) -> tuple[Terms, FloatArray]:
-        """Collect the terms of the kernels of all features."""
+        """Compute the kernel terms of all features, and bounds of their truncation errors."""
         room = self._room()
         parts = slices(self.n_features, FEATURES_PER_BLOCK)
         found = self.map(lambda part: kernel_terms(scaled[part], room), parts)
         remainder = np.concatenate([part_remainder for _, part_remainder in found])
         terms = []
-        # Term by term, so that never more than one is there twice.
+        # Copy term by term, so that at most one term is in memory twice.
         for position in range(max(len(part_terms) for part_terms, _ in found)):
             term = np.zeros_like(self.columns)
             for part, (part_terms, _) in zip(parts, found, strict=True):
@@ -192,12 +194,12 @@ class AllPairs(GroupCriterion):
 
     def _prepare_step(self) -> None:
         self._measure()
-        # Only built when they are needed: a screen may leave so few candidates that they are not.
+        # Built only when needed: the screen may leave too few candidates to require them.
         self.matrices: Matrices | None = None
         self.upper = np.full(self.n_features, np.inf)
 
     def _measure(self) -> None:
-        """Sum up the squared errors inside and across groups, A and B."""
+        """Compute the sums of squared errors inside and across groups, and of A and B."""
         sums = np.sum(self.map(_sums_of_block, self.blocks), axis=0)
         self.must, self.cannot, sum_inside, self.sum_alike = sums
         self.sum_squared = sum_inside + self.cannot
@@ -217,8 +219,8 @@ class AllPairs(GroupCriterion):
         return self.matrices
 
     def add(self, feature: int) -> None:
-        """Choose a feature: one multiplication updates the kernel."""
-        # Of the sums before, which may be much larger.
+        """Select a feature and update the kernel by one elementwise multiplication."""
+        # The rounding error of the previous sums, which may be much larger than the new ones.
         rounding = self.rounding()
         cannot_before = self.cannot
         constant_before = self.sum_squared - 2 * self.sum_alike
@@ -229,8 +231,8 @@ class AllPairs(GroupCriterion):
 
         self.map(multiply, self.blocks)
         self._prepare_step()
-        # `lower` bounds changes from the current criterion, which has itself just changed.
-        # Must-link terms only grow, so no value falls by more than the cannot-link part did.
+        # `lower` bounds changes of the current criterion, which has just changed itself. Must-link
+        # terms never decrease, so no value decreases by more than the cannot-link part did.
         change = self.sum_squared - 2 * self.sum_alike - constant_before
         self.lower -= change + (cannot_before - self.cannot) + rounding
         if self.screen is not None:
@@ -238,25 +240,25 @@ class AllPairs(GroupCriterion):
             self.screen.add(kernel, cannot_before - self.cannot + rounding)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Evaluate the criterion with each of the candidates added."""
+        """Return the criterion after adding each of the candidates."""
         changes = self._changes_by_terms(candidates)
         for position in np.flatnonzero(self._truncation(candidates) > self.rounding()):
             changes[position] = self._direct_change(candidates[position])
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Find the candidate with the least criterion, lowest index first among ties."""
+        """Return the candidate with the least criterion; ties are resolved by lowest index."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         if values is None:
             near = self._not_ruled_out(candidates)
         else:
             self.lower[candidates] = values - self.criterion() - self.rounding()
-            # Twice: the least value may be too small by the terms left out, too.
+            # Twice the rounding, because the least value may be too small by truncation as well.
             near = candidates[values <= values.min() + 2 * self.rounding()]
         if len(near) > 1:
-            # Equal columns change the criterion equally, and the lowest of them wins. Few samples
-            # with many zeros have hundreds.
+            # Equal columns change the criterion equally, and the lowest index wins. With few
+            # samples and many zeros there may be hundreds of them.
             near = np.sort(near)
             near = near[np.unique(self.columns[near], axis=0, return_index=True)[1]]
         if len(near) == 1:
@@ -265,14 +267,15 @@ class AllPairs(GroupCriterion):
         return lowest_of_ties(near, changes, self.tie())
 
     def _not_ruled_out(self, candidates: IntArray) -> IntArray:
-        """Add up terms until only candidates within rounding of the best are left."""
+        """Add terms until only candidates within rounding error of the best remain."""
         if self.screen is not None:
             candidates = self.screen.not_ruled_out(candidates, self.sum_alike)
-            # If the kernel has all but vanished, single precision tells few candidates apart.
+            # If the kernel has nearly vanished, single precision separates few candidates.
             if len(candidates) <= FEW:
                 return candidates
         self.lower[candidates] -= self.rounding()
-        # Most often last step's runner-up: a first value to rule others out with.
+        # Evaluate the most promising candidate first, usually the runner-up of the last step: its
+        # value excludes others.
         self._bound_from_above(candidates[self.lower[candidates].argmin()])
         alive = candidates[self.lower[candidates] <= self.upper.min()]
         slack = COARSE_ROUNDING * float(self.sum_squared + 4 * self.sum_alike)
@@ -281,18 +284,18 @@ class AllPairs(GroupCriterion):
         return self._rule_out(alive, (squared, laplacian), self.rounding())
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
-        """Keep candidates whose lower bound, growing with each term, stays below the best."""
+        """Keep candidates whose lower bound, refined term by term, stays below the best value."""
         lower = -self.sum_squared - slack - self._rounding_of_inputs(alive)
         for position, pair_of_terms in enumerate(zip_longest(self.squared_terms, self.plain_terms)):
             forms = self._forms_of_terms(pair_of_terms, matrices, alive)
             lower += forms
             self.lower[alive] = np.maximum(self.lower[alive], lower)
-            # The first term alone says too little to be worth a look at the most promising one.
+            # One term is too inaccurate to identify the most promising candidate.
             if position > 0:
                 self._bound_from_above(alive[lower.argmin()])
             keep = lower <= self.upper.min()
             alive, lower = alive[keep], lower[keep]
-            # Terms come in order of size: the next ones are lost in the slack.
+            # Terms are sorted by size, so all further ones are below the slack as well.
             if len(alive) == 1 or forms.max() <= slack:
                 break
         return alive
@@ -303,7 +306,7 @@ class AllPairs(GroupCriterion):
         matrices: Matrices,
         features: IntArray,
     ) -> FloatArray:
-        """Evaluate a term's share of the change for the given features."""
+        """Compute the contribution of one term to the change, for the given features."""
         squared_term, plain_term = pair_of_terms
         squared, laplacian = matrices
         dtype = squared[0].dtype
@@ -324,7 +327,7 @@ class AllPairs(GroupCriterion):
     def _bound_from_above(self, feature: int) -> None:
         if np.isfinite(self.upper[feature]):
             return
-        # All terms of one feature in one product, which reads the matrix once.
+        # One product for all terms of the feature reads the matrix only once.
         squared = np.array([term[feature] for term in self.squared_terms])
         plain = np.array([term[feature] for term in self.plain_terms])
         matrix, laplacian = self._matrices()
@@ -333,7 +336,7 @@ class AllPairs(GroupCriterion):
         self.upper[feature] = change + self._truncation(feature) + self.rounding()
 
     def _forms(self, vectors: NDArray[Any], matrix: Blocks) -> FloatArray:
-        """Evaluate v' M v for every row v; M in blocks that count both sides."""
+        """Compute `v' M v` for each row v, where the blocks of M include both triangles."""
 
         def block_forms(block: tuple[_Rows, NDArray[Any]]) -> FloatArray:
             (rows, *_), part = block
@@ -366,9 +369,10 @@ class AllPairs(GroupCriterion):
 
 
 def _coarse(matrix: Blocks) -> Blocks:
-    """Convert to float32, without the values whose products would be subnormal there.
+    """Convert to float32, with values whose products would be subnormal set to 0.
 
-    Those slow products down a hundred times, and next to a diagonal of ones they count nothing.
+    Subnormal numbers slow down products a hundredfold and are negligible compared with the ones on
+    the diagonal.
     """
     return [np.where(np.abs(part) < TINY, 0.0, part).astype(np.float32) for part in matrix]
 
@@ -402,7 +406,7 @@ def _matrices_of_block(block: _Rows) -> tuple[FloatArray, FloatArray]:
 
 
 def _count_both_sides(part: FloatArray, rows: slice) -> None:
-    """Double, in place, what lies right of a block's square part."""
+    """Double the entries right of a block's square part, in place, to include both triangles."""
     part[:, rows.stop - rows.start :] *= 2
 
 

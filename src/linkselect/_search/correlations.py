@@ -1,4 +1,4 @@
-"""Correlations of some features with all, in blocks."""
+"""Correlations of some features with all features, computed in blocks."""
 
 from collections.abc import Iterator
 
@@ -8,21 +8,21 @@ from linkselect._arrays import FloatArray, IntArray
 from linkselect._blocks import one_blas_thread
 from linkselect._samples import Samples
 
-# Features that correlate by so much, with either sign, are copies.
+# Two features are copies if the absolute value of their correlation is at least this large.
 COPY = 0.999
-# With fewer samples, features correlate so highly by chance.
+# With fewer samples, such correlations occur by chance.
 FEWEST_FOR_COPIES = 10
 
 
 def correlated(
     X: Samples, features: IntArray, least: float
 ) -> Iterator[list[tuple[int, int, float]]]:
-    """Yield, block by block, which features correlate with some of them, by `|r| >= least`.
+    """Yield, block by block, all pairs of a given and another feature with `|r| >= least`.
 
-    Each is the place in `features`, the other feature and the correlation.
+    Each pair is a tuple of the position in `features`, the other feature and the correlation.
     """
     wanted = standardized(X.own_values(features).astype(np.float64))
-    # One BLAS thread, since the order of its sums depends on how many it has.
+    # One BLAS thread, since the order of its sums depends on the number of threads.
     with one_blas_thread():
         for block, values in X.dense_blocks():
             found = wanted.T @ standardized(values)
@@ -32,19 +32,19 @@ def correlated(
 
 
 def standardized(columns: FloatArray) -> FloatArray:
-    """Centre columns and scale them to length 1; constant ones, or such with gaps, become 0."""
+    """Centre columns and scale them to length 1; constant columns and those with gaps become 0."""
     with np.errstate(all="ignore"):
-        # By the largest value first: the square of a large one is infinite.
+        # Divide by the largest value first, because the square of a large value overflows.
         columns = columns / np.abs(columns).max(axis=0, initial=0)
         centred = columns - columns.mean(axis=0)
         scaled = centred / np.linalg.norm(centred, axis=0)
-        # What rounding leaves of a constant is no feature.
+        # The rounding error of a constant column is not a signal.
         scaled[:, np.abs(centred).max(axis=0, initial=0) < 1e-12] = 0
     return np.nan_to_num(scaled, nan=0.0, posinf=0.0, neginf=0.0)
 
 
 def copies_of(X: Samples, features: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the exact and near copies of some features: the feature, and its copy."""
+    """Yield each given feature with each of its exact or near copies, as (feature, copy)."""
     if X.shape[0] >= FEWEST_FOR_COPIES and len(features):
         for near in correlated(X, features, COPY):
             yield from ((int(features[place]), other) for place, other, _ in near)

@@ -1,8 +1,8 @@
-"""The similarity criterion for arrays on a device: all candidates at every step, by products.
+"""The similarity criterion on a GPU, evaluated for all candidates at every step.
 
-On the CPU most of the time goes into ruling candidates out. A device evaluates all of them in less
-time than it takes to decide which to leave out. What float64 products leave within rounding of the
-best is evaluated pair by pair, as on the CPU.
+On the CPU, bounds exclude most candidates. A GPU evaluates all candidates in less time than the
+bounds would take. Candidates within rounding error of the best are evaluated pair by pair, as on
+the CPU.
 """
 
 from typing import Any
@@ -18,17 +18,17 @@ from linkselect._search.kernel_terms import MAX_TERMS, TOLERANCE
 from linkselect._search.listed_pairs import PairCriterion
 from linkselect._search.targets import PairTarget
 
-# Float64 numbers in the terms of all kernels: 2 GB for each of the two kinds.
+# Largest number of float64 values in the kernel terms: 2 GB each for `k` and `k^2`.
 TERMS_SIZE = 1 << 28
 
 
 class AllPairsOnDevice(GroupCriterion):
-    """The criterion over all ordered pairs of samples that have a group.
+    """The criterion over all ordered pairs of grouped samples, on a device.
 
     Parameters
     ----------
     here : Device
-        Where X is.
+        The device of X.
     X : array of shape (n_samples, n_features)
         The samples that have a group, sorted by it.
     groups : ndarray of int of shape (n_samples,)
@@ -57,12 +57,13 @@ class AllPairsOnDevice(GroupCriterion):
         self._measure()
 
     def _measure(self) -> None:
-        """Sum up the squared errors inside and across groups, A and B, and what features change.
+        """Compute the sums of squared errors, A and B, and the change by each feature.
 
-        All in one, since waiting for a device takes as long as the sums themselves.
+        All results are transferred at once, because waiting for the device takes as long as the
+        sums themselves.
         """
         xp = self.xp
-        # The products come first: the device works on them while the rest is asked for.
+        # Launch the products first: the device computes them while the rest is being queued.
         squared = self.similarity * self.similarity
         of_squared = self._forms(self.squared, squared)
         alike = self.similarity * self.target
@@ -75,13 +76,13 @@ class AllPairsOnDevice(GroupCriterion):
         self.changes = found[4:] - self.sum_squared
 
     def add(self, feature: int) -> None:
-        """Choose a feature: one multiplication updates the kernel."""
+        """Select a feature and update the kernel by one elementwise multiplication."""
         column = self.values_of[feature : feature + 1, :]
         self.similarity = self.similarity * self._kernels(column)[0, :, :]
         self._measure()
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Evaluate the criterion with each of the candidates added."""
+        """Return the criterion after adding each of the candidates."""
         changes = self.changes[candidates]
         unsure = np.flatnonzero(self._truncation(candidates) > self.rounding())
         if len(unsure):
@@ -89,18 +90,18 @@ class AllPairsOnDevice(GroupCriterion):
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Find the candidate with the least criterion, lowest index first among ties."""
+        """Return the candidate with the least criterion; ties are resolved by lowest index."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
-        # Twice: the least value may be too small by the terms left out, too.
+        # Twice the rounding, because the least value may be too small by truncation as well.
         near = candidates[values <= values.min() + 2 * self.rounding()]
         if len(near) == 1:
             return int(near[0])
         return lowest_of_ties(near, self._direct_changes(near), self.tie())
 
     def _forms(self, terms: Any, matrix: Any) -> Any:
-        """Add up `t' M t` over the terms of each feature."""
+        """Sum `t' M t` over the terms t of each feature."""
         n_terms = terms.shape[1]
         parts = []
         for some in slices(self.n_features, max(BLOCK_SIZE // (n_terms * self.n_samples), 1)):
@@ -113,12 +114,12 @@ class AllPairsOnDevice(GroupCriterion):
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def _kernels(self, chosen: Any) -> Any:
-        """Compute the kernels of some features alone, pair by pair."""
+        """Compute the kernel matrix of each of the given features alone."""
         difference = (chosen[:, :, None] - chosen[:, None, :]) / self.sigma
         return self.xp.exp(difference * difference * -0.5)
 
     def _direct_changes(self, features: IntArray) -> FloatArray:
-        """Evaluate what some features change, pair by pair."""
+        """Compute the changes by some features directly, pair by pair."""
         before = self.similarity[None, :, :]
         found = []
         for some in slices(len(features), max(BLOCK_SIZE // self.n_samples**2, 1)):
@@ -130,7 +131,7 @@ class AllPairsOnDevice(GroupCriterion):
 
 
 class ListedPairsOnDevice(PairCriterion):
-    """The criterion over listed pairs; the similarity of the pairs is kept on the CPU, too."""
+    """The criterion over listed pairs on a device; their similarities are kept on the CPU."""
 
     def __init__(self, here: Device, X: Any, target: PairTarget, sigma: float) -> None:
         super().__init__(X.shape[1], target, float(sigma))
@@ -144,11 +145,11 @@ class ListedPairsOnDevice(PairCriterion):
         self.weight = here.put(np.concatenate(of_kind) * own)
 
     def add(self, feature: int) -> None:
-        """Choose a feature: one multiplication updates the kernel."""
+        """Select a feature and update the kernel by one elementwise multiplication."""
         self.similarity = self.similarity * to_numpy(self._kernels(np.array([feature])))[:, 0]
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Evaluate the criterion with each of the candidates added."""
+        """Return the criterion after adding each of the candidates."""
         before = self.here.put(self.similarity)[:, None]
         changes = []
         for some in slices(len(candidates), max(BLOCK_SIZE // max(len(self.similarity), 1), 1)):
@@ -158,7 +159,7 @@ class ListedPairsOnDevice(PairCriterion):
         return self.criterion() + np.concatenate(changes)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Find the candidate with the least criterion, lowest index first among ties."""
+        """Return the candidate with the least criterion; ties are resolved by lowest index."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
@@ -173,15 +174,15 @@ class ListedPairsOnDevice(PairCriterion):
 
 
 def kernel_terms(here: Device, columns: Any) -> tuple[Any, FloatArray]:
-    """Split the Gaussian kernel of every feature into terms, by a pivoted Cholesky factorisation.
+    """Split the Gaussian kernel of each feature into terms by a pivoted Cholesky factorisation.
 
-    Returns the terms, of shape (n_features, n_terms, n_samples), and the largest entry on the
-    diagonal of what they leave of each kernel.
+    Returns the terms, of shape (n_features, n_terms, n_samples), and for each feature the largest
+    diagonal entry of the remainder.
     """
     xp = here.xp
     n_features, n_samples = columns.shape
     diagonal = xp.ones_like(columns)
-    # The diagonal is constant at the start; a central sample is the best first pivot.
+    # The diagonal is constant initially; a central sample is the best first pivot.
     pivot = xp.argmin(xp.abs(columns), axis=1)[:, None]
     rows: list[Any] = []
     most = min(MAX_TERMS, n_samples, max(TERMS_SIZE // (n_features * n_samples), 1))

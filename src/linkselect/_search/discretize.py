@@ -1,4 +1,4 @@
-"""Turn numeric features into few states, as information by counting needs them."""
+"""Discretise numeric features for the estimation of mutual information by counting."""
 
 from typing import Any
 
@@ -9,28 +9,29 @@ from linkselect._arrays import FloatArray
 from linkselect._samples import as_samples
 
 N_BINS = 5
-# States up to this number are kept in one byte each.
+# Below this number of states, one byte stores a state.
 SMALL = 256
-# How far rounding may move a value from a cut, in deviations: two means and a root of pairwise
-# sums, 48 roundings each at most.
+# Error bound of the distance between a value and a cut, in standard deviations: two means and the
+# root of a pairwise sum, with at most 48 roundings each.
 ROUNDING = 160 * 2.0**-53
 
 
 def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
-    """Number the states of every feature from 0; gaps are allowed.
+    """Convert each feature to discrete states, numbered from 0, some of which may not occur.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Dense or sparse; sparse columns are filled one block at a time.
+        The samples, dense or sparse. Sparse columns are converted to dense blocks one at a time.
     how : {"deviation", "uniform", "quantile"} or None
-        "deviation": 0 where `f <= mean - deviation`, 2 where `f > mean + deviation`, else 1.
-        "uniform" and "quantile": five bins of equal width or of equal count. None: every value
-        is a state.
+        "deviation": 0 where `f <= mean - deviation`, 2 where `f > mean + deviation`, else 1, where
+        `deviation` is the standard deviation. "uniform" and "quantile": five bins of equal width
+        or of equal count. None: each distinct value is a state.
 
     Returns
     -------
     ndarray of int of shape (n_samples, n_features)
+        The states.
 
     Examples
     --------
@@ -53,29 +54,29 @@ def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
 
 
 def _scaled(block: FloatArray) -> FloatArray:
-    """Scale columns to at most 1 by powers of 2, so that no square overflows or underflows."""
+    """Scale columns by powers of 2 so that squares neither overflow nor underflow."""
     exponent = np.frexp(np.abs(block).max(axis=0, initial=0.0))[1]
     return np.ldexp(block, -exponent)
 
 
 def _by_deviation(block: FloatArray) -> NDArray[np.integer[Any]]:
-    # One feature per row: NumPy then adds up pairwise, and the error does not grow with the number
-    # of samples.
+    # With one feature per row, NumPy sums pairwise, and the error hardly grows with the number of
+    # samples.
     rows = np.ascontiguousarray(block.T)
     centred = rows - rows.mean(axis=1, keepdims=True)
-    # With a large offset the mean is rounded, but what is subtracted is subtracted exactly: the
-    # mean of the rest repairs it.
+    # With a large offset the mean is rounded, but subtracting it is exact. Subtracting the mean of
+    # the result removes the error.
     centred -= centred.mean(axis=1, keepdims=True)
     deviation = centred.std(axis=1, keepdims=True)
-    # Two equally frequent values lie exactly on both cuts, so what meets a cut up to rounding
-    # counts as equal to it.
+    # If a feature has two equally frequent values, they lie exactly on the two cuts. So values that
+    # equal a cut up to rounding count as equal to it.
     rounding = ROUNDING * deviation
     above = (centred > deviation + rounding).astype(np.uint8)
     return (1 + above - (centred <= rounding - deviation)).T
 
 
 def _by_bins(block: FloatArray, how: str) -> NDArray[np.integer[Any]]:
-    """Count the cuts between bins that each value has reached."""
+    """Return the bin of each value, as the number of bin edges that it reaches."""
     if how == "uniform":
         cuts = np.linspace(block.min(axis=0), block.max(axis=0), N_BINS + 1)[1:-1]
     else:

@@ -1,13 +1,13 @@
-"""Forward selection of the features that explain most of what is expected of a feature.
+"""Forward selection of the features that explain most of a conditional second moment.
 
-Scaled features are seen as draws f of a Gaussian process over the samples, whose covariance K is
-that of the features at hand. Must-links and labels are noisy observations of linear functions of
-f: a difference that is 0, or the value of a class. They leave a second moment `T = E[ff' | known]`.
-A subset S is worth the part of T that a ridge regression on its columns explains,
-`tr(T F_S (F_S'F_S + ridge I)^-1 F_S')`; features are added one by one.
+Scaled features are modelled as draws f from a Gaussian process over the samples; its covariance K
+is that of the given features. Must-links and labels are noisy observations of linear functions of
+f: a difference of 0, or the value of a class. Conditioning on them gives the second moment
+`T = E[ff' | supervision]`. The criterion of a subset S is the part of T that a ridge regression on
+its columns explains, `tr(T F_S (F_S'F_S + ridge I)^-1 F_S')`. Features are added one by one.
 
-The same numbers follow from products of samples, from products of features, and approximately
-from random sums of samples; which of them is a matter of size.
+The same values can be computed from products of samples or from products of features, and
+approximately from random sums of samples. The size of the data determines the choice.
 """
 
 from __future__ import annotations
@@ -28,47 +28,47 @@ from linkselect._samples.scaled_columns import HeldColumns, as_columns
 from linkselect._samples.scaling import Scaling
 from linkselect._search.observations import Observed
 
-# The ridge, in mean squared lengths of a feature. From 0.1 to 0.5 accuracy changes by less than a
-# point.
+# The ridge, relative to the mean squared length of a feature. Between 0.1 and 0.5, accuracy changes
+# by less than one percentage point.
 RIDGE = 0.5
-# Matrices of products are at most so wide; if there are more samples and features than this,
-# samples are added up at random.
+# Largest dimension of a matrix of products. If both samples and features are more than this, random
+# sums of samples are used.
 WIDEST = 10_000
-# How many random sums of samples there are, and how many numbers they may have in all.
+# Largest and smallest number of random sums, and the largest number of values in all of them.
 MOST_SUMS, LEAST_SUMS, SUMS_SIZE = 4096, 256, 1 << 27
-# The least variance of an observation, in sums of the squared lengths of what is observed. With
-# less, rounding would take the place of what is not observed.
+# Smallest noise variance, relative to the total variance of the observed quantities. With less,
+# rounding errors would dominate the posterior covariance.
 LEAST_VARIANCE = 1e-10
-# With more noise nothing is known, and products with it might overflow.
+# With more noise, observations carry no information, and products might overflow.
 MOST_NOISE = 1e100
-# How many numbers the differences over must-links may have that are computed in one pass.
+# Largest number of values in the differences over must-links that are computed in one pass.
 LINKS_SIZE = 1 << 22
 
 
 class Problem(NamedTuple):
-    """The features, and what they are to explain."""
+    """The features and the second moment that they should explain."""
 
     columns: HeldColumns
-    """Every feature; its entries are samples, or what stands for them."""
+    """All features, with one entry per sample, or per dimension of the space used instead."""
     kernel: Any
-    """The products of the rows, K."""
+    """The prior covariance K."""
     moment: Any
-    """The second moment given what is known, T."""
+    """The conditional second moment T."""
 
 
 class Explained(NamedTuple):
-    """What a forward selection found."""
+    """The result of a forward selection."""
 
     order: IntArray
-    """Features in the order of their choice, then the rest by what each would add to these."""
+    """Features in the order of selection, then the rest by the gain that each would add."""
     scores: FloatArray
-    """What each feature explains alone, as a share of what all of them explain."""
+    """What each feature explains alone, as a fraction of what all features explain."""
     path: FloatArray
-    """The share that is explained after each chosen feature."""
+    """The fraction explained after each selected feature."""
 
 
 def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
-    """Pose the problem in the smallest space: that of samples, of features, or of random sums.
+    """Formulate the problem in the smallest space: of samples, of features, or of random sums.
 
     Parameters
     ----------
@@ -77,11 +77,11 @@ def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: in
     scaling : Scaling
         How features are scaled.
     known : Observed
-        What is known about them.
+        The observations from labels and must-links.
     noise : float
-        The variance of observations, in mean squared lengths of a sample.
+        The noise variance, relative to the mean squared length of a sample.
     n_jobs : int
-        The number of threads.
+        Number of threads.
     """
     n_samples, n_features = X.shape
     noise = min(float(noise), MOST_NOISE)
@@ -95,7 +95,7 @@ def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: in
 
 
 def by_samples(columns: HeldColumns, known: Observed, noise: float) -> Problem:
-    """Pose the problem in the space of samples."""
+    """Formulate the problem in the space of samples."""
     kernel = columns.kernel()
     xp = namespace_of(kernel)
     n_samples, n_observations = known.weights.shape
@@ -108,7 +108,7 @@ def by_samples(columns: HeldColumns, known: Observed, noise: float) -> Problem:
         cross = weights.T @ kernel
         moment = condition(kernel, cross, cross @ weights, targets, noise * size)
         return Problem(columns, kernel, moment)
-    # The same by (I + K QQ' / variance)^-1: as many observations as samples, or more.
+    # With many observations, invert (I + K QQ' / variance) instead, which has one row per sample.
     precision = weights @ weights.T
     precision = precision.toarray() if xp is np else precision
     variance = _at_least(noise * size, xp.sum(kernel * precision))
@@ -126,13 +126,13 @@ def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) 
     kernel : array of shape (n_rows, n_rows)
         The covariance of the process.
     cross : array of shape (n_observations, n_rows)
-        The covariance of observations and process.
+        The covariance between observations and process.
     own : array of shape (n_observations, n_observations)
         The covariance of the observations, without noise.
     targets : array of shape (n_observations, n_classes)
-        What was observed.
+        The observed values.
     variance : float
-        That of the noise.
+        The variance of the noise.
     """
     xp = namespace_of(kernel)
     variance = _at_least(variance, xp.linalg.trace(own))
@@ -143,12 +143,12 @@ def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) 
 
 
 def _at_least(variance: float, observed: Any) -> float:
-    """Return a variance that rounding of all that is observed does not hide."""
+    """Increase the noise variance, if necessary, above the rounding error of the observations."""
     return max(variance, LEAST_VARIANCE * float(observed))
 
 
 def _moment(covariance: Any, means: Any) -> Any:
-    """Add what is expected to what is uncertain; rounding must not make it asymmetric."""
+    """Return the second moment `covariance + means means'`, symmetric despite rounding."""
     moment = covariance + covariance.T
     moment /= 2.0
     moment += means @ means.T
@@ -158,18 +158,18 @@ def _moment(covariance: Any, means: Any) -> Any:
 def by_features(
     X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
 ) -> Problem:
-    """Pose the problem in the space of features, from sums over the samples."""
+    """Formulate the problem in the space of features, from sums over the samples."""
     n_samples, n_features = X.shape
     n_labels, n_classes = int(known.labelled.sum()), known.targets.shape[1]
     of_classes = csr_array(known.weights[:, :n_labels] @ known.targets[:n_labels])
     links = known.weights[:, n_labels:]
-    # As many links at a time as there are features take as much memory as their products.
+    # This many links at a time take no more memory than the products of the features.
     width = n_features if X.kind == "device" else max(n_features, LINKS_SIZE // n_features)
     first, *more = [links[:, some] for some in slices(links.shape[1], width)] or [links]
     weights = hstack([of_classes, first], format="csr")
     sums = row_sums(X, scaling, weights, known.labelled, n_jobs)
-    # Each of these matrices may be most of what memory holds: they are changed in place, and what
-    # is not needed any more is given up.
+    # Each of these matrices may fill most of the memory, so they are modified in place and deleted
+    # as soon as possible.
     products, observed, mixed = sums
     del sums
     xp = namespace_of(products)
@@ -179,7 +179,8 @@ def by_features(
     for some in more:
         ends = mixed_rows(X, scaling, some, n_jobs)
         observed += ends.T @ ends
-    # More than what rounding can take away; beside the ridge it is nothing.
+    # Larger than the rounding error, so that the matrix is positive definite; negligible compared
+    # with the ridge.
     rounding = 4 * n_features * float(np.finfo(np.float64).eps) * size * n_samples
     root = xp.linalg.cholesky(_with_diagonal(products, rounding))
     del products
@@ -199,9 +200,9 @@ def by_features(
 def by_random_sums(
     X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
 ) -> Problem:
-    """Pose the problem approximately, for sums of samples with random signs in their place.
+    """Formulate the problem approximately, for sums of samples with random signs.
 
-    Products of features become estimates with an error of about `|f| |g| / sqrt(n_sums)`.
+    Products of two features f and g are estimated with an error of about `|f| |g| / sqrt(n_sums)`.
     """
     n_samples, n_features = X.shape
     n_sums = min(max(X.allowed(SUMS_SIZE) // n_features, LEAST_SUMS), MOST_SUMS, n_samples)
@@ -224,14 +225,14 @@ def by_random_sums(
 
 
 def _random_sums(n_rows: int, n_sums: int) -> csr_array:
-    """Put every row with a random sign into one of the sums: a count sketch."""
+    """Return a count sketch, which adds each row with a random sign to a random sum."""
     rng = np.random.default_rng(0)
     signs, sums = rng.choice([-1.0, 1.0], n_rows), rng.integers(n_sums, size=n_rows)
     return csr_array((signs, (np.arange(n_rows), sums)), shape=(n_rows, n_sums))
 
 
 def _with_diagonal(matrix: Any, value: float) -> Any:
-    """Add a number to the diagonal: of NumPy's arrays, which may be large, in place."""
+    """Add a number to the diagonal; NumPy arrays, which may be large, are modified in place."""
     if isinstance(matrix, np.ndarray):
         np.einsum("ii->i", matrix)[:] += value
         return matrix
@@ -239,12 +240,12 @@ def _with_diagonal(matrix: Any, value: float) -> Any:
 
 
 def _eye(like: Any) -> Any:
-    """Return the identity matrix of the shape of a square matrix, where that is."""
+    """Return an identity matrix with the shape, dtype and device of a square matrix."""
     return namespace_of(like).eye(like.shape[0], dtype=like.dtype, device=like.device)
 
 
 def _put(values: FloatArray, like: Any) -> Any:
-    """Copy values to where an array is."""
+    """Copy values to the device of an array."""
     here = device_of(like)
     return values if here is None else here.put(values)
 
@@ -258,26 +259,27 @@ def choose(
     share: float = np.inf,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
 ) -> Explained:
-    """Choose features one by one, each time the one that explains most of what is left.
+    """Select features greedily, each time the one with the largest gain.
 
-    With P the residual of the ridge regression on what was chosen, a feature f adds
-    `f'PTPf / (ridge + f'Pf)`. A choice changes P by one rank, so two products of all features
-    with a vector bring every gain up to date.
+    With P the residual operator of the ridge regression on the selected features, the gain of a
+    feature f is `f'PTPf / (ridge + f'Pf)`. A selection changes P by rank 1, so products of all
+    features with two vectors suffice to update all gains.
 
     Parameters
     ----------
     problem : Problem
-        The features and what they are to explain.
+        The features and the second moment that they should explain.
     n_features : int
-        How many features to choose at most; so many have to vary, or come first.
+        Largest number of features to select. At least this many features must vary or be in
+        `first`.
     constant : ndarray of bool of shape (n_features,)
-        Which features have one value only: they come last.
+        Which features are constant; they are ranked last.
     first : sequence of int, optional
-        Features that are chosen before all others, in this order.
+        Features to select before all others, in this order.
     share : float, default=inf
-        Stop as soon as this share of what all features explain is reached.
+        Stop when this fraction of what all features explain is reached.
     track : callable
-        Wraps the steps to report progress; may end them early.
+        Wraps the iterable of steps to report progress; it may stop early.
     """
     columns, T = problem.columns, problem.moment
     xp = namespace_of(T)
@@ -293,7 +295,7 @@ def choose(
     reached = 0.0
     past = _put(np.zeros((n_features, T.shape[0])), T)
     for step in track(range(n_features)):
-        # A gain of -1 is less than that of any free feature, which is not negative.
+        # Gains are non-negative, so -1 excludes features that are not available.
         gains = xp.where(free > 0, worth / norms, -free - 1.0)
         best = float(xp.max(gains))
         feature = int(xp.argmax(xp.astype(gains >= best * (1.0 - columns.rounding), xp.int8)))
@@ -324,13 +326,13 @@ def choose(
 
 
 def _positive(worth: Any) -> Any:
-    """Return what is not negative but for rounding."""
+    """Replace negative values, which are rounding errors, by 0."""
     xp = namespace_of(worth)
     return xp.where(worth > 0, worth, xp.zeros_like(worth))
 
 
 def largest_first(values: FloatArray, rounding: float) -> IntArray:
-    """Order values, the largest first; those that differ by rounding only go by their place."""
+    """Return the descending order of values; ties up to rounding are resolved by position."""
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
     run = np.cumsum(np.append(0, ordered[1:] < ordered[:-1] * (1.0 - rounding)))
@@ -338,11 +340,11 @@ def largest_first(values: FloatArray, rounding: float) -> IntArray:
 
 
 def explained_by_all(problem: Problem, ridge: float) -> float:
-    """Compute what a ridge regression on all features explains: `tr(T K (K + ridge I)^-1)`."""
+    """Compute what a ridge regression on all features explains, `tr(T K (K + ridge I)^-1)`."""
     T = problem.moment
     xp = namespace_of(T)
     if xp is np:
-        # Half of the time of a general inverse; one triangle of it, and the diagonal.
+        # A Cholesky inverse takes half of the time of a general one and fills only one triangle.
         factor = _with_diagonal(np.array(problem.kernel, order="F"), ridge)
         factor = dpotrf(factor, lower=True, overwrite_a=True)[0]
         inverse = dpotri(factor, lower=True, overwrite_c=True)[0]

@@ -1,4 +1,4 @@
-"""FCBF: relevant features that no better one makes redundant."""
+"""FCBF: selection of relevant features that are not redundant given a better feature."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ from linkselect._search.ties import tied_ranks
 
 
 class Predominant(NamedTuple):
-    """Features in the order of FCBF.
+    """The result of FCBF.
 
     Attributes
     ----------
     uncertainty : ndarray of shape (n_features,)
         The symmetric uncertainty of each feature with the class.
     order : ndarray of shape (n_features,)
-        The predominant features, then the rest, each by uncertainty, ties by index.
+        The predominant features, then the rest, both sorted by uncertainty; ties by index.
     n_predominant : int
-        How many are predominant; 0 if none is relevant.
+        The number of predominant features; 0 if no feature is relevant.
     """
 
     uncertainty: FloatArray
@@ -38,26 +38,26 @@ def fcbf(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     first: Sequence[int] = (),
 ) -> Predominant:
-    """Find the predominant features.
+    """Find the predominant features by the fast correlation-based filter (FCBF).
 
     A feature is relevant if its symmetric uncertainty with the class exceeds the threshold.
-    From the best relevant one down, each that is still there is predominant, and removes every
-    worse q for which it is an approximate Markov blanket:
-    `uncertainty(p, q) >= uncertainty(q, class)`. Values that are equal up to rounding are equal,
-    and of equally good features the earlier one comes first.
+    Relevant features are processed in descending order. Each feature p that has not been removed is
+    predominant; it removes every worse feature q for which it is an approximate Markov blanket,
+    `uncertainty(p, q) >= uncertainty(q, class)`. Values that agree up to rounding count as equal;
+    ties are resolved by index.
 
     Parameters
     ----------
     states : ndarray of int of shape (n_samples, n_features)
-        States from 0 of the discretised features.
+        The states of the discretised features, numbered from 0.
     classes : ndarray of int of shape (n_samples,)
-        Classes from 0.
+        The class of each sample, numbered from 0.
     threshold : float, default=0.0
-        What uncertainty a relevant feature exceeds.
+        A feature is relevant if its uncertainty exceeds this value.
     track : callable, optional
-        Wraps the predominant features as they are found, to report progress.
+        Wraps the iterable of predominant features to report progress.
     first : sequence of int, optional
-        Features that count as predominant, and stand before all others.
+        Features that count as predominant and come before all others.
 
     Examples
     --------

@@ -1,7 +1,7 @@
 """Entropy, mutual information (natural logarithm) and symmetric uncertainty, by counting.
 
-One bit per sample and state: a table of two variables is then a few words of `and` and
-`bitwise_count`, in a thirty-second of the memory of one-hot codes in float32.
+States are stored as one bit per sample and state. The contingency table of two variables then takes
+only `and` and `bitwise_count` on words, and the memory is 1/32 of one-hot codes in float32.
 """
 
 from __future__ import annotations
@@ -15,30 +15,30 @@ from numpy.typing import NDArray
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._search.ties import UNIT, Rounded
 
-# A table costs (states x states x samples / 64) word operations by bits and about one or two per
-# sample by sorting. Up to here the bits win.
+# A contingency table takes (states x states x samples / 64) word operations with bits, and about
+# one or two operations per sample with sorting. Up to these sizes, bits are faster.
 STATES_AS_BITS = 16
 CELLS_AS_BITS = 256
 
 
 @dataclass(frozen=True)
 class Discrete:
-    """Hold discrete features, ready to be counted.
+    """Discrete features, prepared for counting.
 
     Attributes
     ----------
     states : ndarray of int of shape (n_samples, n_features)
         Small non-negative integers.
     n_states : ndarray of shape (n_features,)
-        One more than the largest state.
+        The largest state of each feature plus 1.
     terms : ndarray of shape (n_samples + 1,)
         `-p log p` for p = count / n_samples, for every count.
     entropy : ndarray of shape (n_features,)
         The entropy of each feature.
     bits : ndarray of uint64 of shape (at most 16, n_samples / 64, n_features)
-        Bit i of word w is set where sample `64 w + i` is in the state. All zero for a feature
-        with more states, which is counted by sorting: its bits would take memory quadratic in
-        the number of samples.
+        Bit i of word w is set if sample `64 w + i` is in the state. All zero for features with
+        more than 16 states, which are counted by sorting: in the worst case, their bits would take
+        memory quadratic in the number of samples.
     """
 
     states: NDArray[np.integer[Any]]
@@ -49,7 +49,7 @@ class Discrete:
 
     @classmethod
     def of(cls, states: NDArray[np.integer[Any]]) -> Discrete:
-        """Count and pack the states of features."""
+        """Count the states of all features and pack them into bits."""
         n_samples, n_features = states.shape
         n_states = states.max(axis=0).astype(np.intp) + 1
         few = n_states <= STATES_AS_BITS
@@ -67,22 +67,24 @@ class Discrete:
 def mutual_information(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray | None = None
 ) -> Rounded:
-    """Compute `H(f) + H(variable) - H(f, variable)` of features with one discrete variable.
+    """Compute the mutual information of features with one discrete variable.
+
+    The mutual information is `H(f) + H(variable) - H(f, variable)`, with the entropy H.
 
     Parameters
     ----------
     features : Discrete
         The features.
     variable : ndarray of int of shape (n_samples,)
-        States from 0.
+        The states of the variable, numbered from 0.
     columns : ndarray of int, optional
-        The features wanted. Default: all.
+        The features to evaluate. Default: all.
 
     Returns
     -------
     Rounded
-        One value per wanted feature, at least 0, and by how much it may be off: docs/bounds.md
-        derives that.
+        One non-negative value per evaluated feature, with an error bound derived in
+        docs/bounds.md.
 
     Examples
     --------
@@ -94,10 +96,10 @@ def mutual_information(
     columns = np.arange(len(features.n_states)) if columns is None else columns
     entropies, n_values = _entropies(features, variable, columns), int(variable.max()) + 1
     information = entropies - _joint_entropy(features, variable, n_values, columns)
-    # More cells than that are added up pairwise.
+    # Tables with more cells are summed pairwise.
     n_cells = np.minimum(features.n_states[columns] * n_values, CELLS_AS_BITS)
     error = UNIT * (4 + 2 * (n_cells + 6) * entropies)
-    # What rounding leaves of independence is no information; a quotient must not take it for some.
+    # The rounding error of independent variables must count as 0, above all in quotients.
     information = np.where(information <= error, 0.0, information)
     return Rounded(information, np.where(information > 0, error, 0.0))
 
@@ -105,7 +107,10 @@ def mutual_information(
 def symmetric_uncertainty(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray | None = None
 ) -> Rounded:
-    """Compute `2 I(f; variable) / (H(f) + H(variable))`: 0 to 1, and 0 where both are constant."""
+    """Compute the symmetric uncertainty `2 I(f; variable) / (H(f) + H(variable))`, from 0 to 1.
+
+    It is 0 if both are constant.
+    """
     columns = np.arange(len(features.n_states)) if columns is None else columns
     entropies = _entropies(features, variable, columns)
     divisor = np.where(entropies > 0, entropies, 1.0)
@@ -139,7 +144,7 @@ def _joint_entropy_by_bits(
     joint = np.zeros(len(columns))
     if len(columns) == 0:
         return joint
-    # The bits of all features are read in place; a copy pays off only once many are gone.
+    # To evaluate all features, read their bits in place instead of copying them.
     everything = len(columns) == features.bits.shape[2]
     of_variable = _packed(variable[:, None] == np.arange(n_values))
     for of_state in features.bits:
@@ -157,7 +162,7 @@ def _entropy_terms(n_samples: int) -> FloatArray:
 
 
 def _packed(flags: BoolArray) -> NDArray[np.uint64]:
-    """Pack the rows of a boolean matrix into words of 64, the last filled up with zeros."""
+    """Pack the rows of a boolean matrix into 64-bit words, the last one padded with zeros."""
     n_samples, n_columns = flags.shape
     padded = np.zeros((n_columns, _words_for(n_samples) * 64), dtype=bool)
     padded[:, :n_samples] = flags.T

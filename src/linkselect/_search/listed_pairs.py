@@ -17,21 +17,21 @@ from linkselect._search.criterion import (
 )
 from linkselect._search.targets import PairTarget
 
-# Kernel values computed at once: 256 kB stay in the processor's cache.
+# Number of kernel values per block: 256 kB fit into the processor's cache.
 VALUES_PER_BLOCK = 2**15
-# What four sums over pairs may be off by together, relative to the criterion: docs/bounds.md.
+# Error bound of four sums over pairs together, relative to the criterion (docs/bounds.md).
 CARRIED_ROUNDING = 256 * 2.0**-53
 
 
 class PairCriterion(SimilarityCriterion):
-    """The criterion over listed pairs, each of which counts in both directions.
+    """Base class for the criterion over listed pairs, each of which counts in both directions.
 
     Parameters
     ----------
     n_features : int
-        How many features there are.
+        The number of features.
     target : PairTarget
-        The pairs, by row of the samples.
+        The pairs, as row numbers.
     sigma : float
         The width of the kernel.
     """
@@ -42,7 +42,7 @@ class PairCriterion(SimilarityCriterion):
         self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
 
     def _weighted(self, must: FloatArray, cannot: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Multiply values of the pairs by the weights that these were given."""
+        """Multiply one value per pair by the given weights of the pairs, if any."""
         if self.target.own is None:
             return must, cannot
         of_must, of_cannot = (self.target.own[kind] for kind in self.kinds)
@@ -54,18 +54,21 @@ class PairCriterion(SimilarityCriterion):
         return self._weighted((must - 1.0) ** 2, cannot**2)
 
     def must_part(self) -> float:
-        """Return the part of the criterion that can only grow."""
+        """Return the must-link part of the criterion, which never decreases."""
         return float(self.target.weights[0] * self._squared_errors()[0].sum())
 
     def _cannot_part(self) -> float:
         return float(self.target.weights[1] * self._squared_errors()[1].sum())
 
     def criterion(self) -> float:
-        """Return the criterion of the features chosen so far."""
+        """Return the criterion of the features selected so far."""
         return self.must_part() + self._cannot_part()
 
     def standard_error(self) -> float:
-        """Estimate the deviation of a stratified sample drawn without replacement."""
+        """Estimate the standard error of the criterion from the sampled pairs.
+
+        The pairs are a stratified sample drawn without replacement.
+        """
         variance = 0.0
         for errors, available in zip(self._squared_errors(), self.target.n_available, strict=True):
             if 1 < len(errors) < available:
@@ -74,14 +77,14 @@ class PairCriterion(SimilarityCriterion):
         return float(np.sqrt(variance))
 
     def magnitude(self) -> float:
-        """Bound the change that any candidate can make."""
+        """Return an upper bound of the change by any candidate."""
         must, cannot = (self.similarity[kind] for kind in self.kinds)
         must, cannot = self._weighted(must * (must + 2), cannot * cannot)
         of_must, of_cannot = self.target.weights
         return float(of_must * must.sum() + of_cannot * cannot.sum())
 
     def rounding(self) -> float:
-        """Return how far apart two values must be to count as different."""
+        """Return the difference below which two values count as equal."""
         return self.tie()
 
 
@@ -91,13 +94,13 @@ class ListedPairs(PairCriterion):
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Any real type; columns are converted one at a time.
+        The samples, of any real dtype; columns are converted to float64 when needed.
     target : PairTarget
-        The pairs, by row of X.
+        The pairs, as rows of X.
     sigma : float
         The width of the kernel.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
     """
 
     def __init__(
@@ -106,11 +109,11 @@ class ListedPairs(PairCriterion):
         super().__init__(X.shape[1], target, sigma)
         self.columns = np.ascontiguousarray(X.T)
         self.map = partial(map_threads, n_jobs=n_jobs)
-        # Bounds of each candidate's change from the current criterion.
+        # Lower bounds of each candidate's change of the current criterion.
         self.lower = np.full(self.n_features, -np.inf)
 
     def add(self, feature: int) -> None:
-        """Choose a feature: one multiplication updates the kernel."""
+        """Select a feature and update the kernel by one elementwise multiplication."""
         before, cannot_before = self.criterion(), self._cannot_part()
         column = self.columns[[feature]].astype(np.float64)
 
@@ -118,17 +121,17 @@ class ListedPairs(PairCriterion):
             self.similarity[block[0]] *= self._kernel(column, block[0])[0]
 
         self.map(multiply, self._pair_blocks())
-        # Must-link terms only grow, so no value falls by more than the cannot-link part did.
+        # Must-link terms never decrease, so no value decreases by more than the cannot-link part.
         after = self.criterion()
         self.lower -= after - before + (cannot_before - self._cannot_part())
         self.lower -= CARRIED_ROUNDING * max(before, after)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Evaluate the criterion with each of the candidates added."""
+        """Return the criterion after adding each of the candidates."""
         return self.criterion() + self._changes(candidates)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Find the candidate with the least criterion, lowest index first among ties."""
+        """Return the candidate with the least criterion; ties are resolved by lowest index."""
         tie = self.tie()
         if values is not None:
             self.lower[candidates] = values - self.criterion() - self._value_rounding()
@@ -138,7 +141,7 @@ class ListedPairs(PairCriterion):
         rounding = self._value_rounding()
         promising_first = candidates[np.argsort(self.lower[candidates], kind="stable")]
         changes = np.full(len(candidates), np.inf)
-        # Several blocks at a time, so that threads have work before the bounds are looked at again.
+        # Evaluate several blocks between two checks of the bounds, so that all threads have work.
         for part in slices(len(candidates), 8 * self._features_per_block()):
             block = promising_first[part]
             if self.lower[block[0]] > changes.min() + rounding:
@@ -148,14 +151,14 @@ class ListedPairs(PairCriterion):
         return lowest_of_ties(promising_first, changes, tie)
 
     def _value_rounding(self) -> float:
-        """Return what a change may be off by, and what makes a tie of two, with room to spare."""
+        """Return a generous bound of the rounding error of a change, which also covers ties."""
         return PRODUCT_ROUNDING * self.magnitude() + 100 * self.tie()
 
     def _features_per_block(self) -> int:
         return max(1, VALUES_PER_BLOCK // max(1, len(self.similarity)))
 
     def _pair_blocks(self) -> Iterator[tuple[slice, float]]:
-        """Cut the pairs into blocks of one kind each, with the target similarity of the kind."""
+        """Yield blocks of must-links or of cannot-links, each with its target similarity."""
         for kind, wanted in zip(self.kinds, (1.0, 0.0), strict=True):
             for part in slices(kind.stop - kind.start, VALUES_PER_BLOCK):
                 yield slice(kind.start + part.start, kind.start + part.stop), wanted
@@ -181,7 +184,7 @@ class ListedPairs(PairCriterion):
         return changes
 
     def _kernel(self, columns: FloatArray, block: slice) -> FloatArray:
-        # `take` lets other threads run; indexing does not.
+        # `take` releases the GIL; indexing does not.
         difference = columns.take(self.target.first[block], axis=1)
         difference -= columns.take(self.target.second[block], axis=1)
         return one_feature_kernel(difference, self.sigma)

@@ -1,32 +1,32 @@
-"""Solvers: matrices and vectors in, solutions with certificates out.
+"""Optimisation solvers that return solutions with certificates.
 
-Nothing here knows what the numbers mean. Points are rows of a matrix and coordinates its columns;
-a target is one of the points, to be reconstructed from the others; a stack is many such problems
-that share a matrix and are solved side by side.
+The solvers know nothing about samples and features. Points are the rows of a matrix, coordinates
+its columns. A target is a point to be reconstructed from the other points. A stack is a set of such
+problems that share a matrix and are solved together.
 
 ============================  ====================================================================
 problem                       module
 ============================  ====================================================================
 ``|s|_1 + cost'|t|``, linear  `simplex` [6]_ (`simplex_bases`), started by `interior_point` [2]_
-the same nearly, all at once  `splitting` [8]_
+the same, approximately       `splitting` [8]_
 ``|s|_1`` in a ball           `least_norm`, by SciPy's `nnls` [3]_
 ridge, barycentric weights    `closed_form` [7]_
 quadratic with row penalty    `proximal`
 ============================  ====================================================================
 
-The linear algebra of stacks is `stacks`.
+The module `stacks` contains the linear algebra on stacks.
 
 Names and symbols
 -----------------
-The left column is what the code says, the others are what the literature says. A linear program
-is ``min c'x, Ax = b, x >= 0`` with the dual ``max b'y, A'y + z = c, z >= 0`` [1]_.
+The table relates names in the code to the literature. A linear program is
+``min c'x, Ax = b, x >= 0`` with the dual ``max b'y, A'y + z = c, z >= 0`` [1]_.
 
 ==========================  ===========  =========================================================
-our name                    symbol       the literature's name
+name in the code            symbol       name in the literature
 ==========================  ===========  =========================================================
 goal                        b            right-hand side
 value, values               x            primal variables; here free, ``positive - negative``
-positive, negative          x+, x-       the parts of a free variable split in two
+positive, negative          x+, x-       positive and negative part of a free variable
 weights, residual           s, t         structural variables and the slacks of the equations
 cost                        c            objective coefficients
 price                       y (lambda)   dual variables, multipliers of the equations

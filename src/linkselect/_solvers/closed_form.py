@@ -1,4 +1,4 @@
-"""Reconstruct points from each other by least squares: one linear system each, no iteration."""
+"""Reconstruct points from each other by regularised least squares, without iteration."""
 
 import numpy as np
 
@@ -6,17 +6,17 @@ from linkselect._arrays import FloatArray
 
 
 def ridge_weights(points: FloatArray, regularization: float) -> FloatArray:
-    """Reconstruct each point from all others with small squared error and small squared weights.
+    """Reconstruct each point from all others by ridge regression with weights that sum to 1.
 
-    With `w` the target minus its weights, the problem is the least `w' (P P' + r I) w` with
-    `w_i = 1` and sum 0, where P are the centred points. So one inverse holds the solutions of all
-    points in its columns.
+    Let `w` be the unit vector of the target minus its weights, and P the matrix of centred points.
+    The problem is to minimise `w' (P P' + r I) w` subject to `w_i = 1` and `sum(w) = 0`. The
+    solutions of all points are the scaled columns of a single inverse.
 
     Parameters
     ----------
     points : ndarray of shape (n_points, n_coordinates)
     regularization : float
-        r over the mean squared distance of a point from the mean.
+        The ratio of r to the mean squared distance of a point from the mean.
 
     Returns
     -------
@@ -25,11 +25,11 @@ def ridge_weights(points: FloatArray, regularization: float) -> FloatArray:
     """
     centred = points - points.mean(axis=0)
     products = centred @ centred.T
-    # If all points are equal any ridge gives equal weights.
+    # If all points are equal, any ridge yields equal weights.
     ridge = regularization * np.trace(products) / len(points) or 1.0
     products[np.diag_indices_from(products)] += ridge
     inverse = np.linalg.inv(products)
-    # A rank 1 update restricts the inverse to vectors with sum 0.
+    # A rank-1 update restricts the inverse to vectors with sum 0.
     total = inverse.sum(axis=0)
     inverse -= np.outer(total, total / total.sum())
     weights: FloatArray = -inverse / np.diag(inverse)[:, None]
@@ -38,14 +38,14 @@ def ridge_weights(points: FloatArray, regularization: float) -> FloatArray:
 
 
 def barycentric_weights(difference: FloatArray, regularization: float) -> FloatArray:
-    """Reconstruct each point of a stack from its neighbours, as locally linear embedding does.
+    """Reconstruct each point from its neighbours, as in locally linear embedding.
 
     Parameters
     ----------
     difference : ndarray of shape (n_points, n_neighbours, n_coordinates)
-        The neighbours of each point minus the point.
+        Differences between the neighbours of each point and the point itself.
     regularization : float
-        The ridge over the sum of squared distances to the neighbours.
+        The ratio of the ridge to the sum of squared distances to the neighbours.
 
     Returns
     -------

@@ -1,14 +1,14 @@
-"""Approach the least sum of absolute values from the inside: many linear programs at once.
+"""Solve many least-absolute-value problems approximately by an interior-point method.
 
-The linear program of `simplex`, solved to a few digits by Mehrotra's predictor-corrector method
-[2]_. This takes about twelve steps whatever the size, whereas the simplex method takes hundreds.
-From the basis that shows here the simplex method needs only a few, and makes the result exact: the
-optimum does not depend on how well this part did.
+Mehrotra's predictor-corrector method [2]_ solves the linear programs of `simplex` to a few digits
+in about twelve steps, whatever the problem size. The simplex method alone takes hundreds of steps,
+but only a few from the basis found here. It makes the result exact, so the optimum does not depend
+on the accuracy of this method.
 
-With the variables v (weights, then residuals) split into `positive - negative`, the products that
-vanish at the optimum are those of `positive` and `below`, and of `negative` and `above`, where
-`below` and `above` are the distances from the worth of a variable to plus and minus its cost. The
-names are those of the table in `linkselect._solvers`.
+The variables (weights, then residuals) are split into `positive - negative`. The dual slacks
+`below` and `above` are the distances from the worth of a variable to plus and minus its cost. By
+complementarity, `positive * below` and `negative * above` vanish at the optimum. The table in
+`linkselect._solvers` lists all names.
 
 .. [2] See the list of references of `linkselect._solvers`.
 """
@@ -22,18 +22,18 @@ import numpy as np
 from linkselect._arrays import FloatArray, IntArray
 from linkselect._solvers import stacks
 
-# Enough digits to show which variables are in the basis; the simplex method adds the others.
+# Accurate enough to identify the basis; the simplex method adds the remaining digits.
 GAP = 1e-6
 MAX_STEPS = 30
-# How far to go towards the boundary, as a share of the way.
+# Fraction of the step to the boundary.
 FRACTION = 0.9995
-# A point must not reconstruct itself. A cost out of reach ensures that without a special case.
+# A prohibitive cost prevents a point from reconstructing itself, without a special case.
 OUT_OF_REACH = 1e30
 
 
 @dataclass
 class _Iterate(stacks.Stack):
-    """Primal and dual variables, or a change of them."""
+    """Primal and dual variables of a stack of problems, or a change of these variables."""
 
     goal: FloatArray
     positive: FloatArray
@@ -44,22 +44,22 @@ class _Iterate(stacks.Stack):
 
     @property
     def value(self) -> FloatArray:
-        """The variables themselves."""
+        """The free variables, `positive - negative`."""
         return self.positive - self.negative
 
     def products(self) -> tuple[FloatArray, FloatArray]:
-        """Return the products that vanish at the optimum."""
+        """Return the complementarity products, which vanish at the optimum."""
         return self.positive * self.below, self.negative * self.above
 
     def gap(self) -> FloatArray:
-        """Return the sum of the products that vanish at the optimum."""
+        """Return the sum of the complementarity products, the duality gap of each problem."""
         of_positive, of_negative = self.products()
         return (of_positive + of_negative).sum(axis=1)
 
     def moved(self, change: _Iterate, fraction: float) -> _Iterate:
-        """Go the given fraction of the way to the boundary, and at most a whole step.
+        """Take a step of the given fraction of the distance to the boundary, at most a full step.
 
-        Primal and dual steps have their own lengths: in a linear program neither limits the other.
+        Primal and dual step lengths are independent, as is possible for linear programs.
         """
 
         def length(*names: str) -> FloatArray:
@@ -81,25 +81,25 @@ class _Iterate(stacks.Stack):
 def approach_least_absolute(
     points: FloatArray, cost: FloatArray, targets: IntArray
 ) -> stacks.Solutions:
-    """Solve the program of every target to a complementarity gap of about 1e-6.
+    """Solve the linear program of each target to a complementarity gap of about 1e-6.
 
-    With more coordinates than points, the values can miss the equations by several percent. Only
-    the basis that they show is used, and it is hardly ever wrong.
+    With more coordinates than points, the solutions can violate the equations by several percent.
+    Only the basis that they indicate is used, and it is hardly ever wrong.
 
     Parameters
     ----------
     points : ndarray of shape (n_points, n_coordinates)
-        Centred, with coordinates of size about 1.
+        Centred points with coordinates of order 1.
     cost : ndarray of shape (n_coordinates,)
-        The cost of one unit of residual.
+        The cost per unit of residual.
     targets : ndarray of int
         The points to reconstruct.
 
     Returns
     -------
     Solutions
-        Its values are weights, then residuals; its prices those of the coordinates, then that of
-        the sum of weights.
+        `values` contains the weights, then the residuals; `prices` contains the dual variables of
+        the coordinates, then that of the sum of weights.
     """
     now = _first_iterate(points, cost, targets)
     values, prices = now.value, now.price.copy()
@@ -108,7 +108,7 @@ def approach_least_absolute(
     for step in range(MAX_STEPS):
         gap = now.gap()
         bound = (now.goal * now.price).sum(axis=1)
-        # Near the end rounding can undo progress: keep the best, and stop once it is lost.
+        # Near convergence, rounding can increase the gap: keep the best iterate and stop then.
         better = gap < best[places]
         values[places[better]] = now.value[better]
         prices[places[better]] = now.price[better]
@@ -123,13 +123,13 @@ def approach_least_absolute(
 
 
 def _first_iterate(points: FloatArray, cost: FloatArray, targets: IntArray) -> _Iterate:
-    """Start from weighted least squares, moved off the boundary, and from prices of zero."""
+    """Start from a weighted least-squares solution, shifted off the boundary, and zero prices."""
     n_targets, n_points = len(targets), len(points)
     costs = np.tile(np.append(np.ones(n_points), cost), (n_targets, 1))
     costs[np.arange(n_targets), targets] = OUT_OF_REACH
     goal = np.concatenate([points[targets], np.ones((n_targets, 1))], axis=1)
     value, price = _newton_system(points, 1.0 / costs).step(np.zeros_like(costs), goal)
-    # The margin is small for a variable that costs much, above all for the target's own weight.
+    # The margin is small for variables with a high cost, above all for the target's own weight.
     margin = np.abs(value).mean(axis=1, keepdims=True) * np.minimum(1.0, 1.0 / costs)
     return _Iterate(
         goal=goal,
@@ -142,12 +142,12 @@ def _first_iterate(points: FloatArray, cost: FloatArray, targets: IntArray) -> _
 
 
 def _predict_and_correct(points: FloatArray, now: _Iterate) -> _Iterate:
-    """Take one step of Mehrotra's method."""
+    """Take one step of Mehrotra's predictor-corrector method."""
     system = _newton_system(points, now.positive / now.below + now.negative / now.above)
     missing = now.goal - _equations(points, now.value)
 
     def change(of_positive: FloatArray, of_negative: FloatArray) -> _Iterate:
-        """Return the change of the iterate by which the linearised products change as wanted."""
+        """Return the Newton step that changes the linearised products by the given amounts."""
         _, price = system.step(of_positive / now.below - of_negative / now.above, missing)
         worth = _worths(points, price)
         return replace(
@@ -171,21 +171,21 @@ def _predict_and_correct(points: FloatArray, now: _Iterate) -> _Iterate:
 
 
 def _equations(points: FloatArray, value: FloatArray) -> FloatArray:
-    """Return what weights and residuals add up to: the coordinates, then the sum of weights."""
+    """Return the left-hand sides of the equations: the coordinates, then the sum of weights."""
     weights, residual = value[:, : len(points)], value[:, len(points) :]
     return np.concatenate([weights @ points + residual, weights.sum(axis=1)[:, None]], axis=1)
 
 
 def _worths(points: FloatArray, price: FloatArray) -> FloatArray:
-    """Return the worth of each weight and residual at the given prices of the equations."""
+    """Return the worth `A'y` of each weight and residual at the given prices y."""
     return np.concatenate([price[:, :-1] @ points.T + price[:, -1:], price[:, :-1]], axis=1)
 
 
 def _newton_system(points: FloatArray, scaling: FloatArray) -> _ByPoints | _ByEquations:
-    """Reduce the Newton equations to the smaller of points and equations.
+    """Reduce the Newton equations to one unknown per point or per equation, whichever are fewer.
 
-    The system solves for the steps of values and prices that supply what is `missing` in the
-    equations; `rest` is the part of the step of the values that does not depend on the prices.
+    The system is solved for the steps of values and prices that remove the residual `missing` of
+    the equations; `rest` is the part of the step of the values that does not depend on the prices.
     """
     if len(points) <= points.shape[1]:
         return _ByPoints(points, scaling)
@@ -193,7 +193,7 @@ def _newton_system(points: FloatArray, scaling: FloatArray) -> _ByPoints | _ByEq
 
 
 class _ByPoints:
-    """Newton equations reduced to one unknown for each point."""
+    """Newton equations reduced to one unknown per point."""
 
     def __init__(self, points: FloatArray, scaling: FloatArray) -> None:
         self.points = points
@@ -204,12 +204,12 @@ class _ByPoints:
         self.response_to_sum = self.inverse.sum(axis=2)
 
     def step(self, rest: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the steps of values and prices."""
+        """Return the Newton steps of values and prices."""
         n_points = len(self.points)
         needed = (missing[:, :-1] - rest[:, n_points:]) / self.of_residuals
         right = rest[:, :n_points] / self.of_weights + needed @ self.points.T
         weights = stacks.times(self.inverse, right)
-        # The sum of weights is one more equation, met by a multiple of the response to it.
+        # The sum of weights is one more equation; a multiple of the response to it satisfies it.
         price_of_sum = (missing[:, -1] - weights.sum(axis=1)) / self.response_to_sum.sum(axis=1)
         weights += price_of_sum[:, None] * self.response_to_sum
         residual = missing[:, :-1] - weights @ self.points
@@ -221,7 +221,7 @@ class _ByPoints:
 
 
 class _ByEquations:
-    """Newton equations reduced to one unknown for each coordinate and the sum of weights."""
+    """Newton equations reduced to one unknown per coordinate and one for the sum of weights."""
 
     def __init__(self, points: FloatArray, scaling: FloatArray) -> None:
         self.points, self.scaling = points, scaling
@@ -231,7 +231,7 @@ class _ByEquations:
         self.inverse = stacks.scaled_inverse(matrix)
 
     def step(self, rest: FloatArray, missing: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Return the steps of values and prices."""
+        """Return the Newton steps of values and prices."""
         right = missing - _equations(self.points, rest)
         price = stacks.times(self.inverse, right)
         return rest + self.scaling * _worths(self.points, price), price

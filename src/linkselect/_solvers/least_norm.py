@@ -5,17 +5,18 @@ Let the rows of D be the other points minus the point. The problem is::
     minimise    sum_j |s_j|
     subject to  |s D| <= tolerance,  sum_j s_j = 1
 
-No weights have a smaller norm than 1, and those with norm 1 are not negative. So the nearest of the
-other points is an optimum if it is near enough, and so is the nearest point of their convex hull.
+The norm is at least 1, and it equals 1 only for non-negative weights. So if the nearest of the
+other points lies within the tolerance, it is optimal, and so is the nearest point of their convex
+hull.
 
-Otherwise negative weights are needed. Write `s = p - q` with p and q not negative. For any
-`penalty`, SciPy's `nnls` [3]_ solves the least squares problem::
+Otherwise negative weights are needed. Write `s = p - q` with non-negative p and q. For any
+`penalty`, SciPy's `nnls` [3]_ solves the least-squares problem::
 
     minimise    |s D|^2 + penalty (sum_j p_j + q_j)^2 + (1 - sum_j s_j)^2
 
-Its solution, divided by its sum, minimises `error^2 + penalty norm^2` among the weights whose sum
-is 1: the smaller this is, the less their best multiple costs in the three squares. The error grows
-with the penalty, and the penalty at which it equals the tolerance solves the problem.
+Divided by its sum, the solution minimises `error^2 + penalty norm^2` among weights with sum 1,
+because the minimum over all multiples of such weights increases with this quantity. The error
+increases with the penalty; the penalty at which it equals the tolerance solves the problem.
 
 .. [3] See the list of references of `linkselect._solvers`.
 """
@@ -28,12 +29,12 @@ from scipy.optimize import brentq, nnls
 
 from linkselect._arrays import FloatArray
 
-# How far the logarithm of the penalty goes down at a time until the error is small enough, and how
-# often at most: rounding may hide that a tolerance is just large enough.
+# The logarithm of the penalty decreases in steps of at least this size until the error is small
+# enough. The number of steps is limited because rounding may hide that a tolerance is feasible.
 STEP = 1.5
 MOST_STEPS = 20
-# Rarely `nnls` ends at weights that are no optimum: some gradient is above this. A penalty next to
-# the wanted one has nearly the same optimum, so the logarithm is then changed by this much.
+# In rare cases `nnls` returns weights that are not optimal: a gradient exceeds this limit. The
+# logarithm of the penalty is then changed by NUDGE, which leaves the optimum nearly the same.
 LARGEST_GRADIENT = 1e-9
 NUDGE, MOST_NUDGES = 1e-9, 5
 
@@ -41,25 +42,26 @@ NUDGE, MOST_NUDGES = 1e-9, 5
 def least_norm_weights(
     difference: FloatArray, tolerance: float, max_iter: int
 ) -> tuple[FloatArray, float, int]:
-    """Solve the problem of one point.
+    """Compute weights of least l1 norm that reconstruct one point within the tolerance.
 
     Parameters
     ----------
     difference : ndarray of shape (n_others, n_coordinates)
-        The other points minus the point, of size about 1; none is 0.
+        The other points minus the point, of order 1; no row is 0.
     tolerance : float
-        The largest Euclidean error, at least the distance from the affine hull of the others.
+        Largest Euclidean error, at least the distance of the point from the affine hull of the
+        others.
     max_iter : int
-        The largest number of steps of `nnls`.
+        Largest number of steps of `nnls`.
 
     Returns
     -------
     weights : ndarray of shape (n_others,)
-        Their sum is 1. If `nnls` needs more steps, the nearest point has all of it.
+        The weights, with sum 1. If `nnls` needs more steps, the nearest point has weight 1.
     bound : float
-        No weights that are allowed have a smaller norm.
+        A lower bound of the norm of all feasible weights.
     n_problems : int
-        How many least squares problems were solved.
+        Number of least-squares problems solved.
     """
     nearest = np.zeros(len(difference))
     nearest[(difference**2).sum(axis=1).argmin()] = 1.0
@@ -81,7 +83,7 @@ def _by_least_squares(
     in_hull, _ = nnls(with_sum, goal[1:], maxiter=max_iter)
     in_hull /= in_hull.sum()
     error = in_hull @ difference
-    # From this penalty on no weight is negative; it is 0 if negative ones do not help.
+    # At or above this penalty no weight is negative; it is 0 if negative weights do not help.
     highest = ((difference @ error).max() - error @ error) / 2.0
     if highest <= 0.0 or np.linalg.norm(error) <= tolerance:
         return in_hull, 1.0, 1
@@ -101,7 +103,7 @@ def _by_least_squares(
         return math.log(max(error, 1e-300) / tolerance)
 
     # The logarithm of the error grows at most as fast as that of the penalty. So the error at
-    # `high` is at least the tolerance, and only rounding makes it less.
+    # `high` is at least the tolerance, up to rounding.
     high = math.log(highest * tolerance / np.linalg.norm(error))
     for _ in range(MOST_STEPS):
         found = high - STEP
@@ -115,12 +117,13 @@ def _by_least_squares(
 
 
 def _lower_bound(difference: FloatArray, weights: FloatArray, tolerance: float) -> float:
-    """Bound the norm from below by the dual problem.
+    """Return a lower bound of the norm from the dual problem.
 
-    This is the largest `level - tolerance |prices|` with `|D prices + level| <= 1`. At the optimum
-    the prices have the direction of the error, and `D prices + level` is the sign of every weight
-    that is not 0. The first is lost to rounding if the tolerance is tiny, so the second corrects
-    it. Any prices give a bound, with the level and the multiple of them that suit them best.
+    The dual problem is to maximise `level - tolerance |prices|` subject to
+    `|D prices + level| <= 1`. At the optimum, the prices point in the direction of the error, and
+    `D prices + level` equals the sign of each nonzero weight. For a tiny tolerance, rounding
+    destroys the direction of the error, so the second condition corrects the prices. Any prices
+    give a bound if the level and the scale are chosen optimally for them.
     """
     prices = -(weights @ difference)
     worth = difference @ prices

@@ -1,11 +1,11 @@
-"""Accelerated proximal descent for quadratic problems with a penalty on whole rows.
+"""Accelerated proximal gradient descent for quadratic problems with a row-wise group penalty.
 
 The problem is::
 
     minimise over W   1/2 tr(W' Q W) - tr(B' W) + penalty * sum_r |W_r|
 
-where Q is `quadratic`, positive semidefinite, B is `linear`, and W_r is a row of W (the group
-lasso with one group for each row).
+where Q is `quadratic` (positive semidefinite), B is `linear`, and W_r is a row of W. This is a
+group lasso with one group per row.
 """
 
 import numpy as np
@@ -23,10 +23,10 @@ def proximal_descent(
     allowed: float,
     max_steps: int,
 ) -> tuple[FloatArray, int]:
-    """Minimise by accelerated proximal steps.
+    """Minimise the objective by accelerated proximal gradient steps (FISTA with restarts).
 
-    Momentum starts afresh whenever it points uphill (O'Donoghue & Candes 2015), which makes the
-    steps converge linearly without knowing how strongly convex the problem is.
+    The momentum is reset whenever it points uphill (O'Donoghue & Candes 2015). The method then
+    converges linearly without knowledge of the strong convexity constant.
 
     Parameters
     ----------
@@ -34,18 +34,18 @@ def proximal_descent(
     linear : ndarray of shape (n_rows, n_columns)
     penalty : float
     weights : ndarray of shape (n_rows, n_columns)
-        The start.
+        The starting point.
     allowed : float
-        The largest violation of the conditions for the optimum, as of `row_violations`, at which
-        to stop.
+        Stop when `row_violations` returns no value larger than this.
     max_steps : int
-        At least 1.
+        Largest number of steps, at least 1.
 
     Returns
     -------
     weights : ndarray of shape (n_rows, n_columns)
-        `row_violations` certifies them.
+        The solution, which `row_violations` certifies.
     n_steps : int
+        Number of steps taken.
     """
     # The largest eigenvalue is the Lipschitz constant of the gradient; 0 allows any step.
     step = 1.0 / max(np.linalg.eigvalsh(quadratic)[-1], np.finfo(float).tiny)
@@ -57,7 +57,7 @@ def proximal_descent(
         next_momentum = (1.0 + np.sqrt(1.0 + 4.0 * momentum**2)) / 2.0
         ahead = following + (momentum - 1.0) / next_momentum * (following - weights)
         weights, momentum = following, next_momentum
-        # The check costs as much as a step.
+        # A check costs as much as a step.
         if number % STEPS_BETWEEN_CHECKS == 1:
             gradient = quadratic @ weights - linear
             if row_violations(weights, gradient, penalty).max() <= allowed:
@@ -66,17 +66,18 @@ def proximal_descent(
 
 
 def shrink_rows(weights: FloatArray, threshold: float) -> FloatArray:
-    """Shorten every row by the threshold, to 0 if it is shorter than that."""
+    """Apply block soft thresholding: shorten each row by the threshold, at most to 0."""
     norms = row_norms(weights)
     left = np.maximum(1.0 - threshold / np.where(norms > 0, norms, np.inf), 0.0)
     return weights * left[:, None]
 
 
 def row_violations(weights: FloatArray, gradient: FloatArray, penalty: float) -> FloatArray:
-    """Measure how far each row is from its condition for the optimum.
+    """Return the violation of the optimality conditions for each row.
 
-    A row of zeros needs a gradient no longer than the penalty; any other row a gradient of that
-    length straight against it. `gradient` is that of the smooth part, `Q W - B`.
+    A zero row requires a gradient with a norm of at most the penalty. Any other row requires a
+    gradient of exactly this norm in the opposite direction. `gradient` is `Q W - B`, the gradient
+    of the smooth part.
     """
     norms = row_norms(weights)
     balance = gradient + penalty * weights / np.where(norms > 0, norms, 1.0)[:, None]

@@ -1,4 +1,4 @@
-"""Reconstruct points from each other with the least sum of absolute values, exactly.
+"""Solve least-absolute-value reconstruction problems exactly, by the simplex method.
 
 For one point `x_i` the problem is a linear program::
 
@@ -6,15 +6,15 @@ For one point `x_i` the problem is a linear program::
     subject to  sum_j s_j x_jr + t_r = x_ir   for every coordinate r
                 sum_j s_j = 1,  s_i = 0
 
-where s are the weights and t the residuals. All points share the matrix and differ in the
-right-hand side, so a stack of them runs together: each has its own basis, and what is large in a
-step is one matrix product for the whole stack. An interior point method shows the first basis,
-the simplex method goes on from there to the optimum.
+where s are the weights and t the residuals. All points share the matrix and differ only in the
+right-hand side. So a stack of points is solved together: each has its own basis, and the expensive
+part of a step is one matrix product for the whole stack. An interior-point method supplies the
+first basis.
 
-Three facts keep the simplex method short. Every basis is feasible, because a variable of either
-sign is allowed at its absolute cost. A step may run through the zeros of several variables as
-long as the sum still falls (Barrodale & Roberts 1973). And only a small part of a basis needs
-storage (see `simplex_bases`).
+Three facts keep the simplex method short. Every basis is feasible, because variables may have
+either sign. A step may pass through the zeros of several variables as long as the objective
+decreases (Barrodale & Roberts 1973). And only a small part of each basis is stored (see
+`simplex_bases`).
 """
 
 import numpy as np
@@ -24,10 +24,10 @@ from linkselect._solvers import simplex_bases as bases_of
 from linkselect._solvers.interior_point import approach_least_absolute
 from linkselect._solvers.stacks import Solutions, times
 
-# A reduced cost of this size is zero, and one of ROUNDING relative to the worths.
+# Reduced costs up to PRICE_TOLERANCE plus ROUNDING times the largest worth count as zero.
 PRICE_TOLERANCE = 1e-9
 ROUNDING = 1e-13
-# Relative to the largest entry of the column: a smaller pivot would spoil the inverse.
+# Relative to the largest entry of the column: a smaller pivot would make the inverse inaccurate.
 SMALLEST_PIVOT = 1e-9
 STEPS_BETWEEN_FACTORIZATIONS = 100
 ZEROS_SORTED_FIRST = 32
@@ -35,22 +35,23 @@ ZEROS_SORTED_FIRST = 32
 
 @np.errstate(divide="ignore", over="ignore", invalid="ignore")
 def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps: int) -> Solutions:
-    """Solve the linear program of every target.
+    """Solve the linear program of each target.
 
     Parameters
     ----------
     program : Program
-        The table and the costs.
+        The constraint matrix and the costs.
     targets : ndarray of int
         The points to reconstruct.
     max_steps : int
-        The largest number of simplex steps for one target.
+        Largest number of simplex steps per target.
 
     Returns
     -------
     Solutions
-        Its values are the weights, its prices those of the coordinates and then that of the sum
-        (`absolute_gaps` certifies with them), its steps those of both methods together.
+        `values` contains the weights; `prices` contains the dual variables of the coordinates,
+        then that of the sum, as `absolute_gaps` needs them; `steps` counts the interior-point and
+        simplex steps together.
     """
     near = approach_least_absolute(program.table[:-1, :-2], program.cost, targets)
     bases = bases_of.bases_near(program, targets, near.values, near.prices)
@@ -80,12 +81,13 @@ def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps
 
 
 def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatArray:
-    """Return what one unit of each variable is worth if those in the basis are at cost.
+    """Return the worth `A'y` of each variable, with prices y from the current basis.
 
-    The worth of an equation's residual is the price of that equation.
+    Basic variables have a reduced cost of zero. The worth of a residual is the price of its
+    equation.
     """
     first = program.first_equation
-    # A residual in the basis fixes the price of its equation; the points in use fix the others.
+    # A basic residual determines the price of its equation; the basic weights determine the rest.
     prices = bases.sign[:, first:] * np.append(program.cost, [0.0, 0.0])
     lacking = bases.sign[:, :first] - prices @ program.table.T
     lacking = np.take_along_axis(lacking, bases.points, axis=1)
@@ -98,7 +100,7 @@ def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatAr
 def _entering_variables(
     program: bases_of.Program, bases: bases_of.Bases, worths: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the variable whose worth exceeds its cost most (Dantzig's rule), and by how much."""
+    """Return the variable with the most negative reduced cost (Dantzig's rule), and its excess."""
     everyone = np.arange(len(worths))
     excess = np.abs(worths) - program.costs(barred=np.inf)
     excess[everyone, bases.target] = -np.inf
@@ -114,7 +116,7 @@ def _advance(
     excess: FloatArray,
     worths: FloatArray,
 ) -> None:
-    """Let the entering variable grow until the sum is least, and exchange it, in place."""
+    """Increase the entering variable until the objective is least, then pivot, in place."""
     everyone = np.arange(len(entering))
     direction = np.sign(worths[everyone, entering])
     change, column = _change_of_basis(program, bases, entering, direction)
@@ -126,7 +128,7 @@ def _advance(
     pivot[leaving < program.first_equation] *= -1.0
     bases_of.exchange(program, bases, entering, leaving, pivot, column)
 
-    # A variable that passes zero goes on with the other sign.
+    # A variable that passes through zero continues with the opposite sign.
     bases.size -= step[:, None] * toward_zero
     np.abs(bases.size, out=bases.size)
     bases.sign[passed] *= -1.0
@@ -140,7 +142,7 @@ def _advance(
 def _change_of_basis(
     program: bases_of.Program, bases: bases_of.Bases, entering: IntArray, direction: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return how all variables change as the entering one grows, and its tableau column."""
+    """Return the rate of change of all variables, and the tableau column of the entering one."""
     first = program.first_equation
     point = np.where(entering < first, entering, program.n_points)
     coefficients = program.table[point[:, None], bases.equations]
@@ -156,25 +158,25 @@ def _change_of_basis(
 def _long_step_ratio_test(
     size: FloatArray, toward_zero: FloatArray, cost: FloatArray, slope: FloatArray
 ) -> tuple[IntArray, FloatArray, tuple[IntArray, IntArray]]:
-    """Find where a sum of absolute values that falls by `slope` stops falling.
+    """Find the minimum of a sum of absolute values along a direction with initial slope `-slope`.
 
-    At each zero of a variable that is passed the slope loses twice its cost times its speed.
+    When a variable passes through zero, the slope increases by twice its cost times its speed.
 
     Returns
     -------
     leaving : ndarray of int
-        The variable that is zero at the lowest point.
+        The variable that is zero at the minimum.
     step : ndarray
-        How far that is.
+        The step length to the minimum.
     passed : tuple of ndarray of int
-        The index of the variables whose zero is passed on the way.
+        The index of the variables that pass through zero before the minimum.
     """
     everyone, n_variables = np.arange(len(size)), size.shape[1]
     slowest = SMALLEST_PIVOT * toward_zero.max(axis=1, keepdims=True)
     time = np.full(size.shape, np.inf)
     np.divide(size, toward_zero, out=time, where=toward_zero > slowest)
 
-    # The lowest point is nearly always among the first few zeros.
+    # The minimum is nearly always at one of the first few zeros.
     for count in (min(ZEROS_SORTED_FIRST, n_variables), n_variables):
         order = np.argpartition(time, count - 1, axis=1)[:, :count]
         times_in_order = np.take_along_axis(time, order, axis=1)
@@ -194,15 +196,15 @@ def _long_step_ratio_test(
 def absolute_gaps(
     program: bases_of.Program, targets: IntArray, weights: FloatArray, prices: FloatArray
 ) -> FloatArray:
-    """Bound how far each sum is above the least one, relative to it.
+    """Return an upper bound of the relative gap between each objective and its optimum.
 
-    Prices at which nothing is worth more than its cost are dual feasible and bound the sum from
-    below. So does 1, as the weights sum to 1.
+    Prices are dual feasible if no variable is worth more than its cost; such prices give a lower
+    bound of the optimum. Another lower bound is 1, because the weights sum to 1.
     """
     points = program.table[:-1, :-1]
     residual = points[targets, :-1] - weights @ points[:, :-1]
     total = np.abs(weights).sum(axis=1) + np.abs(residual) @ program.cost
-    # Clipping and scaling make any prices dual feasible, so the bound holds whatever they are.
+    # Clipping and scaling make any prices dual feasible, so the bound holds for all of them.
     limit = np.append(program.cost, np.inf)
     prices = np.clip(prices, -limit, limit)
     worth = np.abs(prices @ points.T)

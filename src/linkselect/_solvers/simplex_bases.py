@@ -1,8 +1,8 @@
-"""The linear programs of `simplex`, and a basis of each.
+"""The linear programs of `simplex` and their bases.
 
-Only the part of a basis that is not trivial needs storage: `k` points in use and `k` equations
-that hold with `t_r = 0` (the sum of weights among them), as the inverse of a `k x k` matrix with
-`k <= min(n - 1, d + 1)`. So many points with few coordinates and the reverse are the same code.
+Only the non-trivial part of a basis is stored: `k` points with basic weights and `k` equations with
+`t_r = 0`, among them the sum of weights, as the inverse of a `k x k` matrix. Since
+`k <= min(n - 1, d + 1)`, the same code is efficient for many points and for many coordinates.
 """
 
 from __future__ import annotations
@@ -15,26 +15,27 @@ from scipy.linalg import qr
 from linkselect._arrays import BoolArray, FloatArray, IntArray
 from linkselect._solvers.stacks import Stack, regular_inverse, times
 
-# Ties (equal values, binary coordinates) stall the simplex method. A perturbation of the
-# right-hand sides by this much, in units of a coordinate's mean deviation, breaks them; it is
+# Degeneracy (equal values, binary coordinates) stalls the simplex method. Perturbing the right-hand
+# sides by this much, in units of a coordinate's mean deviation, avoids it. The perturbation is
 # removed before a target is declared optimal.
 PERTURBATION = 1e-9
 
 
 @dataclass(frozen=True)
 class Program:
-    """Hold what the linear programs of all points share.
+    """Constraint matrix and costs, which the linear programs of all points share.
 
-    Variables are numbered: the weights of points `0..n-1`, that of an empty point `n`, then the
-    residuals of the equations: coordinates, the sum of weights, an empty one. The empty ones have
-    only zeros in `table`; unused places of a basis point to them, which makes masks unnecessary.
+    The variables are numbered as follows: the weights of points `0..n-1`, the weight of an empty
+    point `n`, then the residuals of the equations, which are the coordinates, the sum of weights
+    and an empty equation. The empty point and the empty equation have only zeros in `table`. Unused
+    entries of a basis refer to them, which makes masks unnecessary.
 
     Attributes
     ----------
     table : ndarray of shape (n_points + 1, n_coordinates + 2)
-        Points by equations.
+        The constraint matrix, transposed: one row per point, one column per equation.
     cost : ndarray of shape (n_coordinates,)
-        The cost of one unit of residual.
+        The cost per unit of residual.
     """
 
     table: FloatArray
@@ -42,7 +43,7 @@ class Program:
 
     @classmethod
     def from_points(cls, points: FloatArray, cost: FloatArray) -> Program:
-        """Build the table of points, which are centred and have coordinates of size about 1."""
+        """Build the program of centred points with coordinates of order 1."""
         table = np.zeros((points.shape[0] + 1, points.shape[1] + 2))
         table[:-1, :-2] = points
         table[:-1, -2] = 1.0
@@ -50,31 +51,31 @@ class Program:
 
     @property
     def n_points(self) -> int:
-        """The number of points, which is also the number of the empty point."""
+        """The number of points, which is also the index of the empty point."""
         return len(self.table) - 1
 
     @property
     def n_coordinates(self) -> int:
-        """The number of coordinates, which is also the number of the equation of the sum."""
+        """The number of coordinates, which is also the index of the equation for the sum."""
         return len(self.cost)
 
     @property
     def empty_equation(self) -> int:
-        """The number of the empty equation among the equations."""
+        """The index of the empty equation among the equations."""
         return self.n_coordinates + 1
 
     @property
     def first_equation(self) -> int:
-        """The number of the first equation among the variables."""
+        """The index of the first residual among the variables."""
         return len(self.table)
 
     def costs(self, barred: float) -> FloatArray:
-        """Return the cost of every variable; `barred` is that of those that must stay zero."""
+        """Return the cost of each variable; variables that must stay zero have cost `barred`."""
         ones = np.ones(self.n_points)
         return np.concatenate([ones, [barred], self.cost, [barred, barred]])
 
     def perturbation(self) -> FloatArray:
-        """Return small changes of the goal, always the same: results depend on the points alone."""
+        """Return small changes of the right-hand side, drawn with a fixed seed."""
         change = np.zeros(self.n_coordinates + 2)
         change[:-2] = PERTURBATION * np.random.default_rng(0).uniform(-1.0, 1.0, self.n_coordinates)
         return change
@@ -82,24 +83,24 @@ class Program:
 
 @dataclass
 class Bases(Stack):
-    """Hold one basis for each target.
+    """One basis per target.
 
     Attributes
     ----------
     target : ndarray of int
-        The point that is reconstructed.
+        The point to reconstruct.
     goal : ndarray
-        The right-hand sides of its equations.
+        The right-hand side of its equations.
     points, equations : ndarray of int
-        The points in use and the equations that hold without a residual, by place.
+        The points with basic weights and the equations without a residual.
     inverse : ndarray
-        The inverse of the table at (equations, points).
+        The inverse of the part of the constraint matrix given by `equations` and `points`.
     sign, size : ndarray
-        Of the value of each variable; outside the basis both are 0.
+        Sign and absolute value of each variable; both are 0 for nonbasic variables.
     steps : ndarray of int
-        The number of steps taken.
+        Number of simplex steps taken.
     perturbed : ndarray of bool
-        Whether `goal` still holds the perturbation that breaks ties.
+        Whether `goal` still includes the perturbation against degeneracy.
     """
 
     target: IntArray
@@ -116,10 +117,10 @@ class Bases(Stack):
 def bases_near(
     program: Program, targets: IntArray, values: FloatArray, prices: FloatArray
 ) -> Bases:
-    """Build the basis that an approximate solution of each target shows.
+    """Build a basis for each target from an approximate solution.
 
-    At an optimum a variable is zero or its worth is exactly its cost. Whichever is larger, its
-    size or the distance of its worth from its cost, decides.
+    At the optimum, a variable is zero or its worth equals its cost. A variable is taken as basic
+    if its absolute value is larger than the distance between its worth and its cost.
     """
     bases = _empty_bases(program, targets)
     worths = np.concatenate(
@@ -142,7 +143,7 @@ def bases_near(
 
 
 def _empty_bases(program: Program, targets: IntArray) -> Bases:
-    """Use no point yet: every residual is in the basis."""
+    """Build the bases in which all residuals are basic and no weight is."""
     n_targets = len(targets)
     n_places = min(program.n_points - 1, program.n_coordinates + 1)
     bases = Bases(
@@ -163,13 +164,13 @@ def _empty_bases(program: Program, targets: IntArray) -> Bases:
 def _independent_part(
     table: FloatArray, points: IntArray, equations: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Choose points and equations, the last of these for certain, whose matrix is regular."""
+    """Choose points and equations with a nonsingular matrix; the last equation is always kept."""
     matrix = table[np.ix_(points, equations)]
     largest = np.abs(matrix).max()
-    # A large column comes first in the pivoting, so the sum of weights is always kept.
+    # Pivoting takes a large column first, so the sum of weights is always kept.
     matrix[:, -1] *= 1e3 * largest
     triangle, order = qr(matrix, mode="r", pivoting=True, check_finite=False)
-    # A smaller pivot is what rounding leaves of a point that depends on the others.
+    # A smaller pivot is the rounding error of a point that depends linearly on others.
     rank = np.count_nonzero(np.abs(np.diag(triangle)) > 1e-7 * largest)
     equations = equations[order[:rank]]
     _, order = qr(table[np.ix_(points, equations)].T, mode="r", pivoting=True, check_finite=False)
@@ -177,7 +178,7 @@ def _independent_part(
 
 
 def remove_perturbation(program: Program, bases: Bases, which: BoolArray) -> None:
-    """Restore the true right-hand sides of some targets, in place."""
+    """Restore the unperturbed right-hand sides of some targets, in place."""
     if which.any():
         part = bases.take(which)
         part.goal -= program.perturbation()
@@ -187,8 +188,8 @@ def remove_perturbation(program: Program, bases: Bases, which: BoolArray) -> Non
 
 
 def refactorize(program: Program, bases: Bases) -> None:
-    """Compute inverses and values anew from the bases, so that rounding does not build up."""
-    # Used places first, in both alike: the empty ones have the largest numbers.
+    """Recompute inverses and values from the bases, so that rounding errors do not accumulate."""
+    # Sorting moves unused entries to the end of both, because they have the largest indices.
     bases.points.sort(axis=1)
     bases.equations.sort(axis=1)
     used = bases.points != program.n_points
@@ -204,7 +205,7 @@ def refactorize(program: Program, bases: Bases) -> None:
     weights = np.zeros((len(goal), program.n_points + 1))
     np.put_along_axis(weights, bases.points, solution, axis=1)
     value = np.concatenate([weights, bases.goal - weights @ program.table], axis=1)
-    # A zero in the basis keeps the sign that it had, because prices depend on it.
+    # A basic variable that is zero keeps its previous sign, because prices depend on it.
     clear = np.abs(value) > 1e-12
     bases.sign[:] = np.where(clear, np.sign(value) * np.abs(bases.sign), bases.sign)
     bases.size[:] = np.abs(value * bases.sign)
@@ -218,11 +219,11 @@ def exchange(
     pivot: FloatArray,
     column: FloatArray,
 ) -> None:
-    """Update the inverses, in place, for a variable that enters each basis and one that leaves.
+    """Pivot: update each inverse, in place, for one entering and one leaving variable.
 
-    Either may be a weight or a residual. All four cases are one update of rank 1: a weight that
-    enters needs a place in `points`, which is that of the weight that leaves or an empty one; a
-    residual that leaves needs a place in `equations`, likewise.
+    Either may be a weight or a residual. All four cases are the same rank-1 update. An entering
+    weight takes the place of the leaving weight in `points`, or an empty place; a leaving residual
+    takes a place in `equations` in the same way.
     """
     first, everyone = program.first_equation, np.arange(len(entering))
     weight_enters, weight_leaves = entering < first, leaving < first

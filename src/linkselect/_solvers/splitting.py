@@ -1,18 +1,19 @@
-"""Reconstruct points from each other with nearly the least sum of absolute values, many at once.
+"""Solve many least-absolute-value reconstruction problems approximately, by ADMM.
 
-The problem is that of `simplex`, with one cost for all residuals::
+The problem is that of `simplex`, with the same cost for all residuals::
 
     minimise    sum_j |s_j| + cost sum_r |t_r|
     subject to  s X + t = x_i,  sum_j s_j = 1,  s_i = 0
 
-The alternating direction method of multipliers [8]_ keeps two copies of the weights and residuals
-of each point: one that meets the equations, and one whose absolute values are small. The first is
-a least squares problem with the same matrix for all points and steps, so one inverse serves all;
-the second is soft thresholding. A step is three matrix products for a whole stack of points.
+The alternating direction method of multipliers [8]_ (ADMM) keeps two copies of the weights and
+residuals of each point: one satisfies the equations, the other has small absolute values. The first
+is updated by a least-squares problem with the same matrix for all points and steps, so one inverse
+suffices. The second is updated by soft thresholding. A step takes three matrix products for a whole
+stack of points.
 
-It never arrives at a vertex. But its prices bound the optimum from below, so each point stops as
-soon as its weights are certain to be within a given gap of the optimum. Steps are in single
-precision, certificates in double.
+The method does not reach a vertex. But its prices give a lower bound of the optimum, so each point
+stops as soon as its gap is certified to be small enough. Steps run in single precision,
+certificates in double precision.
 
 .. [8] See the list of references of `linkselect._solvers`.
 """
@@ -34,36 +35,36 @@ from linkselect._solvers.stacks import Solutions, Stack
 Single = NDArray[np.float32]
 
 STEPS_BETWEEN_CHECKS = 25
-# Above 1 the steps overshoot, which shortens the way; 1.5 to 1.8 is usual.
+# Over-relaxation (values above 1) speeds up convergence; 1.5 to 1.8 is usual.
 RELAXATION = np.float32(1.6)
-# What a first step sets to 0: a residual of this size, and a weight of this size. If there are many
-# more coordinates than points, errors outweigh the weights, which then need smaller steps.
+# The first step sets residuals and weights up to these sizes to 0. With many more coordinates than
+# points, errors outweigh the weights, which then need smaller steps.
 SMALL_RESIDUAL = 0.5
 SMALL_WEIGHT = 0.02
 SMALL_WEIGHT_PER_SHAPE = 0.1
-# The penalty follows the ratio of the residuals of the two copies, by at most this factor at once.
+# The penalty is adapted to the ratio of primal to dual residual, by at most this factor at a time.
 LARGEST_CHANGE = 5.0
 WORTH_A_CHANGE = 1.3
-# Later changes would do more harm than good: the method converges for any constant penalty.
+# After this step the penalty stays constant, which guarantees convergence.
 LAST_CHANGE = 500
 
 
 @dataclass
 class _Copies(Stack):
-    """Hold both copies of some targets.
+    """The state of ADMM for some targets.
 
     Attributes
     ----------
     target : ndarray of int
-        The point that is reconstructed.
+        The point to reconstruct.
     goal : ndarray
         Its coordinates.
     weights, residual : ndarray
         The copy with small absolute values.
     weight_prices, residual_prices : ndarray
-        The multipliers that tie it to the other copy, divided by the penalty.
+        The scaled multipliers of the constraint that both copies are equal.
     penalty : ndarray of shape (n_targets, 1)
-        What a squared difference between the copies costs; each target has its own.
+        The penalty on squared differences between the copies, one per target.
     """
 
     target: IntArray
@@ -76,19 +77,19 @@ class _Copies(Stack):
 
 
 class Splitting:
-    """What the problems of all points share, prepared once.
+    """ADMM solver for the problems of all points, with shared matrices computed once.
 
     Parameters
     ----------
     program : Program
-        The points, of size about 1, and the costs of their coordinates, all of them equal.
+        Points with coordinates of order 1, and equal costs for all coordinates.
     """
 
     def __init__(self, program: Program) -> None:
         points = program.table[:-1, :-2]
         self.program = program
         self.cost = np.float32(program.cost[0])
-        # Errors of coordinates count this much, compared with weights, in the least squares.
+        # The weight of coordinate errors relative to weights in the least-squares problem.
         shape = program.n_points / program.n_coordinates
         self.small_weight = min(SMALL_WEIGHT, SMALL_WEIGHT_PER_SHAPE * shape)
         self.share = np.float32(self.small_weight / SMALL_RESIDUAL * program.cost[0])
@@ -99,22 +100,22 @@ class Splitting:
         self.response_to_sum: Single = (response / response.sum()).astype(np.float32)
 
     def solve(self, targets: IntArray, gap: float, max_steps: int) -> Solutions:
-        """Reconstruct some targets until each is certain to be within `gap` of its optimum.
+        """Reconstruct each target until its relative gap is certified to be at most `gap`.
 
         Parameters
         ----------
         targets : ndarray of int
             The points to reconstruct.
         gap : float
-            How far a sum may be above the least one, relative to it.
+            Largest relative gap between the objective and its optimum.
         max_steps : int
-            The largest number of steps.
+            Largest number of steps.
 
         Returns
         -------
         Solutions
-            Its values are the weights, its prices those of the coordinates and then that of the
-            sum; `absolute_gaps` certifies with them.
+            `values` contains the weights; `prices` contains the dual variables of the coordinates,
+            then that of the sum, as `absolute_gaps` needs them.
         """
         copies = self._start(targets)
         found = Solutions(
@@ -157,7 +158,7 @@ class Splitting:
         )
 
     def _step(self, copies: _Copies, memory: _Memory) -> None:
-        """Meet the equations, then make the absolute values small, in place."""
+        """Take one ADMM step in place: least-squares update, then soft thresholding."""
         weights, spare, residual = memory.weights, memory.spare, memory.residual
         np.subtract(copies.goal, copies.residual, out=residual)
         residual += copies.residual_prices
@@ -166,7 +167,7 @@ class Splitting:
         weights += copies.weights
         weights -= copies.weight_prices
         np.matmul(weights, self.inverse, out=spare)
-        # The sum of weights is one more equation, met by a multiple of the response to it.
+        # The sum of weights is one more equation; a multiple of the response to it satisfies it.
         np.multiply((1.0 - spare.sum(axis=1))[:, None], self.response_to_sum, out=weights)
         weights += spare
         np.matmul(weights, self.points, out=residual)
@@ -183,10 +184,10 @@ class Splitting:
         _threshold(residual, small, copies.residual, copies.residual_prices)
 
     def _certificates(self, copies: _Copies) -> tuple[FloatArray, FloatArray]:
-        """Return weights whose sum is 1, and dual feasible prices, in double precision."""
+        """Return weights with sum 1 and dual feasible prices, in double precision."""
         weights = copies.weights.astype(np.float64)
         total = weights.sum(axis=1, keepdims=True)
-        # Before the copies agree, the sum may be anything.
+        # Until the copies agree, the sum is arbitrary.
         weights = np.where(total > 0.5, weights / np.where(total > 0.5, total, 1.0), np.nan)
         prices = copies.residual_prices * (self.share * copies.penalty)
         prices = np.clip(prices.astype(np.float64), -self.program.cost, self.program.cost)
@@ -195,14 +196,14 @@ class Splitting:
         worth[own] = -np.inf
         highest = worth.max(axis=1)
         worth[own] = np.inf
-        # All worths must lie between -1 and 1 with the price of the sum, so within 2 of each other.
+        # With the price of the sum, all worths must lie in [-1, 1], so their range is at most 2.
         scale = np.minimum(1.0, 2.0 / np.maximum(highest - worth.min(axis=1), 1e-300))
         prices *= scale[:, None]
         return weights, np.column_stack([prices, 1.0 - scale * highest])
 
 
 class _Memory:
-    """Arrays for the intermediate results of a step: fresh ones would cost more than their use."""
+    """Work arrays of a step, which are reused because allocating them would dominate its time."""
 
     def __init__(self, copies: _Copies) -> None:
         self.weights = np.empty_like(copies.weights)
@@ -211,7 +212,7 @@ class _Memory:
 
 
 def _overshoot(exact: Single, small: Single, prices: Single) -> None:
-    """Go beyond the values that meet the equations and add the prices; writes to the first two."""
+    """Apply over-relaxation and add the prices; modifies `exact` and `small`."""
     exact *= RELAXATION
     small *= 1.0 - RELAXATION
     exact += small
@@ -219,13 +220,13 @@ def _overshoot(exact: Single, small: Single, prices: Single) -> None:
 
 
 def _threshold(values: Single, limit: Single, small: Single, prices: Single) -> None:
-    """Move values towards 0 by at most `limit`; what was taken away is the new price."""
+    """Apply soft thresholding: write the shrunk values to `small`, the rest to `prices`."""
     np.clip(values, -limit, limit, out=prices)
     np.subtract(values, prices, out=small)
 
 
 def _balance(before: _Copies, now: _Copies, share: np.float32) -> None:
-    """Choose penalties so that the copies approach each other as fast as they settle."""
+    """Adapt the penalties to balance primal and dual residuals."""
 
     def size(weights: Any, residual: Any) -> FloatArray:
         squares = (weights**2).sum(axis=1) + share * (residual**2).sum(axis=1)

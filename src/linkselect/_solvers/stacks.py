@@ -1,4 +1,4 @@
-"""Linear algebra on stacks: the first axis of every array runs over independent problems."""
+"""Linear algebra on stacks of independent problems, which are the first axis of every array."""
 
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
@@ -17,9 +17,9 @@ class Solutions(NamedTuple):
     values : ndarray of shape (n_problems, n_variables)
         The primal solutions.
     prices : ndarray of shape (n_problems, n_equations)
-        The dual solutions. They bound the optimum from below, which certifies the primal ones.
+        The dual solutions. They give lower bounds of the optimum, which certify the primal ones.
     steps : ndarray of int of shape (n_problems,)
-        How many steps were taken.
+        Number of steps taken.
     """
 
     values: FloatArray
@@ -29,14 +29,14 @@ class Solutions(NamedTuple):
 
 @dataclass
 class Stack:
-    """A dataclass of arrays whose first axes all run over the same problems."""
+    """Base class for dataclasses of arrays whose first axis runs over the same problems."""
 
     def take(self, index: BoolArray) -> Self:
-        """Return some of the problems."""
+        """Return the selected problems."""
         return type(self)(*(getattr(self, field.name)[index] for field in fields(self)))
 
     def put(self, index: BoolArray, part: Self) -> None:
-        """Replace some of the problems, in place."""
+        """Replace the selected problems, in place."""
         for field in fields(self):
             getattr(self, field.name)[index] = getattr(part, field.name)
 
@@ -46,12 +46,12 @@ def weighted_products(matrix: FloatArray, weights: FloatArray) -> FloatArray:
     products = np.empty((len(weights), len(matrix), len(matrix)))
     for product, root in zip(products, np.sqrt(weights), strict=True):
         scaled = matrix * root
-        np.matmul(scaled, scaled.T, out=product)  # NumPy computes one half of `a @ a.T` only
+        np.matmul(scaled, scaled.T, out=product)  # NumPy computes only half of `a @ a.T`
     return products
 
 
 def add_to_diagonal(matrices: FloatArray, values: NDArray[Any]) -> None:
-    """Add to the diagonal of each matrix, in place."""
+    """Add values to the diagonal of each matrix, in place."""
     diagonal = np.arange(matrices.shape[1])
     matrices[:, diagonal, diagonal] += values
 
@@ -60,12 +60,12 @@ def scaled_inverse(matrices: FloatArray) -> FloatArray:
     """Invert positive definite matrices whose diagonals span many orders of magnitude."""
     scale = 1.0 / np.sqrt(np.diagonal(matrices, axis1=1, axis2=2))
     scales = scale[:, :, None] * scale[:, None, :]
-    # The small addition keeps a nearly singular matrix regular; later steps correct for it.
+    # The small diagonal term keeps nearly singular matrices invertible; later steps correct for it.
     return regular_inverse(matrices * scales + 1e-14 * np.eye(matrices.shape[1])) * scales
 
 
 def regular_inverse(matrices: FloatArray) -> FloatArray:
-    """Invert matrices; one that overflowed or is singular must not stop the rest of its stack."""
+    """Invert a stack of matrices, even if some are singular or contain overflows."""
     finite = np.isfinite(matrices).all(axis=(1, 2), keepdims=True)
     matrices = np.where(finite, matrices, np.eye(matrices.shape[1]))
     try:

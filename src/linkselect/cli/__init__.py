@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from linkselect import __version__
-from linkselect.cli._terminal import QUIET, say, throw_away
+from linkselect.cli._terminal import QUIET, line_width, say, throw_away
 
 __all__ = ["main"]
 
@@ -26,19 +26,19 @@ COMMANDS = {
         "linkselect compare iris.csv --drop species --pairs pairs.csv",
     ),
     "ask": (
-        "Show pairs of samples in the browser, ask whether they are alike, and save the answers.",
+        "Label pairs of samples on a local web page and write them to a file.",
         "linkselect ask",
         "linkselect ask photos",
         "linkselect ask genes.parquet --id-column patient --out pairs.csv",
         "linkselect ask faces.npz --image-shape 32x32",
     ),
     "features": (
-        "Compute features of the images in a folder, one row per image.",
+        "Compute the features of the pictures in a folder and write them as a table.",
         "linkselect features photos --out photos.csv",
         "linkselect features photos --features color,texture --out photos.csv",
     ),
     "methods": (
-        "List the methods, the supervision they need, and what they do.",
+        "List the methods with the supervision they need and a short description.",
         "linkselect methods",
         "linkselect methods relieff",
     ),
@@ -56,7 +56,7 @@ COMMANDS = {
         "linkselect demo --n-features 16 --report digits.html",
     ),
     "pairs make": (
-        "Derive pairs from labels or from the design of a study.",
+        "Make pairs from labels or from the design of a study.",
         "linkselect pairs make iris.csv --label species --must 9 --out pairs.csv",
         "linkselect pairs make study.csv --same patient --across batch --out p.csv",
     ),
@@ -69,12 +69,12 @@ COMMANDS = {
         "linkselect pairs explain pairs.csv",
     ),
     "pairs worth": (
-        "Measure how the ranking would change without each pair.",
+        "Measure how the ranking changes without each pair.",
         "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
         "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
     ),
     "pairs suspects": (
-        "List the pairs that agree least with the other pairs, so that you can verify them.",
+        "List the pairs that the other pairs contradict most, so that you can check them again.",
         "linkselect pairs suspects pairs.csv genes.parquet --id-column patient",
     ),
     "pairs convert": (
@@ -167,9 +167,13 @@ def _end(message: str, code: int, debug: bool) -> int:
 def make_app() -> Any:
     """Return the application with all commands."""
     import cyclopts
+    from rich.console import Console
 
+    width = line_width()
     app = cyclopts.App(
         name="linkselect",
+        console=Console(width=width),
+        error_console=Console(width=width, stderr=True),
         help="Feature selection from must-link and cannot-link pairs, few labels, or none.",
         help_format="markdown",
         help_epilogue=_COMMON,
@@ -177,7 +181,7 @@ def make_app() -> Any:
         default_parameter=cyclopts.Parameter(negative=(), show_default=_shown_default),
         suppress_keyboard_interrupt=False,  # `run` reports that the command was stopped
     )
-    pairs = cyclopts.App(name="pairs", help="Derive, check, examine or convert pairs.")
+    pairs = cyclopts.App(name="pairs", help="Make, check, explain, evaluate or convert pairs.")
     for words, (summary, *examples) in COMMANDS.items():
         group, _, name = words.rpartition(" ")
         example = "\n".join(["Example:", "```", *examples, "```", _COMMON])

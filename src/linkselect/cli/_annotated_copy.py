@@ -1,4 +1,4 @@
-"""Write a copy of an .h5ad file with the results in it."""
+"""Write a copy of an .h5ad file that includes the results."""
 
 import shutil
 from pathlib import Path

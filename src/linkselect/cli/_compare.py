@@ -217,7 +217,7 @@ def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[An
     """Drop contradicted cannot-links if requested; return a note on it."""
     if links is None or on_conflict == "raise" or not links.n_conflicts:
         return links, []
-    about = f"Dropped {many(links.n_conflicts, 'contradicted cannot-link')}."
+    about = f"Ignored {many(links.n_conflicts, 'contradicted cannot-link')}."
     return links.without_conflicts(), [about]
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Container, Iterable
 from warnings import WarningMessage
 
-from linkselect._messages import ConstantFeaturesWarning, GuidedError
+from linkselect._messages import ConstantFeaturesWarning, GuidedError, LeftOutPairsWarning
 from linkselect._messages import nearest as nearest
 from linkselect._messages import shown as shown
 
@@ -42,8 +42,8 @@ def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) ->
     settable : container of str
         The parameters that --set can change.
     """
-    # Commands count constant features in a note of their own.
-    skipped = (RuntimeWarning, ConstantFeaturesWarning)
+    # Commands have their own notes on constant features and on ignored pairs.
+    skipped = (RuntimeWarning, ConstantFeaturesWarning, LeftOutPairsWarning)
     ours = (one.message for one in caught if not issubclass(one.category, skipped))
     notes = dict.fromkeys(_note_of(one, settable) for one in ours)
     return [note for note in notes if not _BY_NUMBER.fullmatch(note)]

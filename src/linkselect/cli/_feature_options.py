@@ -32,7 +32,7 @@ class FeatureOptions:
         Features that are never selected and do not influence the others, but remain in the ranking.
     groups
         Features that are selected together or not at all: patterns separated by commas, such as
-        "temp_*,press_*"; a CSV file with the columns feature and group; or a JSON file that lists
+        `temp_*,press_*`; a CSV file with the columns feature and group; or a JSON file that lists
         the features of each group. The columns that --encode derives from one column are a group.
     copies
         How to treat exact and near copies (absolute correlation of 0.999 or more): `one` selects

@@ -41,7 +41,7 @@ class Output:
     figure
         Write a figure for a publication: .pdf, .svg or .png.
     figure_width
-        Width of the figure: one column of a journal (3.5 inches) or both (7.2 inches).
+        The width of the figure: one journal column (3.5 inches) or two (7.2 inches).
     json
         Print the result as JSON.
     """

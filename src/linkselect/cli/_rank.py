@@ -72,24 +72,24 @@ def rank(
     ----------
     table
         CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
-        (AnnData) file, folder of images or of Parquet files, or Zarr array. Parquet, NPY, Zarr and
-        .h5ad are read in parts if they do not fit in memory.
+        (AnnData) file, folder of pictures or of Parquet files, or Zarr array. Parquet, NPY, Zarr
+        and .h5ad are read in parts if they do not fit in memory.
     method
-        Ranking method; see `linkselect methods`. Default: link_selector, which uses all available
-        labels and pairs and also works without any. A selector of another library is named
-        package.module:Class.
+        The ranking method; see `linkselect methods`. A selector of another library is named
+        package.module:Class. Default: link_selector, which uses all labels and pairs, and also
+        works without any.
     n_features
-        Number of features to keep, a fraction such as 0.1, or auto: the method's own optimum if it
-        has one (link_selector: the fewest features that explain 90 % of what all explain); with
-        labels, the smallest number within 1 point of the best held-out accuracy; otherwise half.
-        At most 300.
+        The number of features to keep, a fraction such as 0.1, or auto. auto is the optimum of the
+        method if it has one (link_selector: the fewest features that explain 90 % of what all
+        features explain); otherwise, with labels, the smallest number within 1 percentage point of
+        the best held-out accuracy; otherwise half. auto keeps at most 300 features.
     pairs
-        CSV file with the header a,b,link, where link is must or cannot; or JSON file. With --label,
-        methods that use pairs use both.
+        A CSV file with the header a,b,link, where link is must or cannot; or a JSON file. With
+        --label, methods that use pairs use both.
     settings
-        Parameter of the method, such as sigma=1; may be repeated.
+        A parameter of the method, such as sigma=1. Repeat the option for several.
     seed
-        Seed of all random draws.
+        The random seed.
     select
         Write the table with only the selected features, unscaled, in any format of --out.
     validate
@@ -97,13 +97,12 @@ def rank(
         against chance, selection frequencies, and highly correlated features. This fits the method
         12 to 220 more times, depending on the size of the table.
     resamples
-        Number of resamples of half the data for selection frequencies. Default: 10 to 50, depending
-        on the method and the size of the table.
+        The number of resamples for selection frequencies, each with half of the samples. Default:
+        10 to 50, depending on the method and the size of the table.
     p_values
-        Test every feature with permutations of the samples: p-values, also adjusted for the number
-        of features, and false discovery rates.
+        Compute p-values by permuting the samples, adjusted p-values, and false discovery rates.
     permutations
-        Number of permutations of --p-values.
+        The number of permutations for --p-values.
     escape_formulas
         Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
         formula. Does not change --select.
@@ -111,7 +110,7 @@ def rank(
         Read a Parquet file or folder, NPY file, Zarr array or .h5ad file in parts even if it fits
         in memory.
     scheduler
-        Address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786. Its
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786. Its
         workers need access to the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select}, table)

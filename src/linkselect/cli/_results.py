@@ -171,7 +171,7 @@ def _methods(found: Comparison) -> str:
 
 
 def _number(value: float) -> str:
-    return "-" if value != value else f"{value:.2f}"
+    return "-" if value != value else f"{value:.2f}".replace("-0.00", "0.00")
 
 
 def _matrix(found: Comparison, values: Any, title: str) -> str:

@@ -17,14 +17,14 @@ from linkselect.selectors._parameters import AT_LEAST_1, with_parameters
 
 @with_parameters
 class COPKMeans(PairClusterer):
-    """K-means clustering that satisfies all must-links and cannot-links [1]_.
+    """K-means clustering that satisfies all must-links and cannot-links.
 
     Samples that are joined by must-links, or that have the same label, are assigned as one group.
     Groups are assigned one after another, each to the nearest cluster without any group from which
-    cannot-links or labels separate it. Whether this succeeds depends on the order of the groups.
-    The group with the fewest possible clusters is therefore assigned first [2]_; ties go to the
-    group with the most cannot-links, then to a random one. The result is the successful start with
-    the smallest inertia.
+    cannot-links or labels separate it [1]_. Whether this succeeds depends on the order of the
+    groups. The group with the fewest possible clusters is therefore assigned first [2]_; ties go to
+    the group with the most cannot-links, then to a random one. The result is the successful start
+    with the smallest inertia.
 
     Finding a valid assignment is a graph colouring problem. With three or more clusters, the search
     may therefore fail although an assignment exists; the error suggests what to change. Without

@@ -106,7 +106,6 @@ def feature_p_values(
         A file (.npz) to save the scores of finished permutations. The same call resumes from this
         file, also with more permutations. A file with any other content is rejected.
 
-
     Returns
     -------
     FeaturePValues

@@ -74,10 +74,10 @@ def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
     if empty.any():
         found = sorted({repr(str(label)) for label in labels[empty]})
         meant = "class" if noun == "label" else noun
-        verb, counts = ("is", "counts") if empty.sum() == 1 else ("are", "count")
+        verb = "is" if empty.sum() == 1 else "are"
         warn_user(
-            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} the text "
-            f"{' or '.join(found)} and {counts} as missing.",
+            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} missing because of the text "
+            f"{' or '.join(found)}.",
             hint=f'If it is a {meant}, rename it, for example to "none".',
         )
 

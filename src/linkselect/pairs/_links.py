@@ -33,13 +33,13 @@ def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArra
     """
     if hasattr(pairs, "columns"):
         raise GuidedTypeError(
-            f"{kind} is a frame, but must be a list of pairs such as [(0, 3), (1, 4)].",
+            f"{kind} is a frame, not a list of pairs such as [(0, 3), (1, 4)].",
             "For a frame with the columns a, b and link, use Pairs.from_frame(frame); otherwise "
             "pass frame.to_numpy().",
             kind,
         )
     if not isinstance(pairs, Iterable) or isinstance(pairs, str):
-        raise TypeError(f"{kind} must be a list of pairs such as [(0, 3), (1, 4)], not {pairs!r}.")
+        raise TypeError(f"{kind}={pairs!r} is not a list of pairs such as [(0, 3), (1, 4)].")
     ends = _ends_one_by_one(pairs, kind)
     if type(pairs) is np.ndarray and pairs.shape[1:] == (2,) and pairs.dtype.kind != "O":
         ends = _ends_of_array(pairs)
@@ -56,7 +56,7 @@ def _ends_one_by_one(pairs: Iterable[Any], kind: str) -> Iterator[Hashable]:
     for pair in pairs:
         if not isinstance(pair, tuple | list | np.ndarray) or len(pair) != 2:
             raise GuidedValueError(
-                f"{kind} has the entry {pair!r}, but each pair must consist of two samples.",
+                f"{kind} contains {pair!r}, which is not a pair of two samples.",
                 f"Write {kind}=[(0, 3), (1, 4)], or {kind}=[(0, 3)] for a single pair.",
                 kind,
             )
@@ -65,8 +65,8 @@ def _ends_one_by_one(pairs: Iterable[Any], kind: str) -> Iterator[Hashable]:
             hash(ends)
         except TypeError:
             raise TypeError(
-                f"{kind} has the pair {ends!r}, but sample ids must be hashable, such as numbers, "
-                "text or tuples."
+                f"{kind} contains the pair {ends!r}, but sample ids must be hashable, such as "
+                "numbers, text or tuples."
             ) from None
         yield from ends
 
@@ -99,7 +99,7 @@ def checked(
             if missing[a] or missing[b]:
                 what = " with a missing sample id"
             raise GuidedValueError(
-                f"{kind} has the pair ({ids[a]!r}, {ids[b]!r}){what}.", "Remove it."
+                f"{kind} contains the pair ({ids[a]!r}, {ids[b]!r}){what}.", "Remove it."
             )
     marks = mark_adaptive(chosen, must, cannot, ids)
     own = _check_weights(weights[0], "must", must, ids)
@@ -121,8 +121,8 @@ def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hasha
         ) from None
     if len(found) != len(links):
         raise GuidedValueError(
-            f"{kind}_weights has {many(len(found), 'weight')}, but {kind} has "
-            f"{many(len(links), 'pair')}.",
+            f"{kind}_weights has {many(len(found), 'weight')} for "
+            f"{many(len(links), f'{kind}-link')}.",
             "Pass one weight for each pair, in the same order.",
             f"{kind}_weights",
         )
@@ -306,16 +306,15 @@ Adaptive = tuple[BoolArray, BoolArray]
 def mark_adaptive(
     chosen: IntArray, must: IntArray, cannot: IntArray, ids: tuple[Hashable, ...]
 ) -> Adaptive:
-    """Return which links are among the adaptive ones; raise an error if an adaptive one is absent.
-    """
+    """Return which links are adaptive; raise an error if an adaptive pair is not a link."""
     if not len(chosen):
         return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
     unknown = chosen[~is_among(chosen, np.concatenate([must, cannot]), len(ids))]
     if len(unknown):
         a, b = unknown[0].tolist()
         raise GuidedValueError(
-            f"adaptive has the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link nor a "
-            "cannot-link.",
+            f"adaptive contains the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link "
+            "nor a cannot-link.",
             "In adaptive, repeat only pairs of must and cannot.",
             "adaptive",
         )

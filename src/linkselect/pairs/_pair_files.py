@@ -1,4 +1,4 @@
-"""Pairs in frames, and in CSV and JSON files, which give back the same ids or are not written."""
+"""Pairs in frames, CSV files and JSON files; files are written only if all ids are preserved."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
 
 IdType = Callable[[str], Hashable]
 Links = Sequence[Pair]
-# Lists of pairs by the names must, cannot and adaptive, and of weights.
+# Lists of pairs and of weights by the names below.
 Listed = dict[str, Any]
 LINKS, WEIGHTS = ("must", "cannot", "adaptive"), ("must_weights", "cannot_weights")
 
-# must, must-link, must_link and must link, and the like.
+# Spellings such as must-link, must_link, must link and must-linked.
 SPELLED = re.compile(r"^(must|cannot)[-_ ]?link(?:ed)?$")
 
 NAME_OTHERWISE_IN_CSV = (
-    "Name samples all by whole numbers or all by text without spaces around it, or use "
-    "to_json. For text that looks like numbers pass id_type=str to to_csv and from_csv."
+    "Use only whole numbers or only text without surrounding spaces as ids, or use to_json. "
+    "For text that looks like numbers, pass id_type=str to to_csv and from_csv."
 )
-NAME_OTHERWISE_IN_JSON = "Name samples by text instead."
+NAME_OTHERWISE_IN_JSON = "Use text as ids."
 
 
 def read_frame(frame: Any) -> tuple[Any, ...]:
@@ -52,8 +52,8 @@ def read_frame(frame: Any) -> tuple[Any, ...]:
             else f"this is a {type(frame).__name__}"
         )
         raise GuidedValueError(
-            f"A frame of pairs has the columns a, b and link, but {what}.",
-            'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples write '
+            f"A frame of pairs must have the columns a, b and link, but {what}.",
+            'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples, write '
             "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
         )
@@ -65,8 +65,8 @@ def read_frame(frame: Any) -> tuple[Any, ...]:
         kind = found.kind_of(str(link))
         if kind not in ("must", "cannot"):
             raise GuidedValueError(
-                f"Row {place} of the frame says that {a!r} and {b!r} are linked by {link!r}.",
-                f"The column link holds must or cannot.{_as_words(link)}",
+                f"Row {place} of the frame has link={link!r} for the pair {a!r}, {b!r}.",
+                f"The column link must contain must or cannot.{_as_words(link)}",
                 "frame",
             )
         found.add(f"Row {place} of the frame", kind, (plain_id(a), plain_id(b)), how, weight)
@@ -74,44 +74,44 @@ def read_frame(frame: Any) -> tuple[Any, ...]:
 
 
 class Gathered:
-    """Pairs that are read one by one, as numbers: none of them stays a Python object."""
+    """Pairs that are read one by one and stored as numbers instead of Python objects."""
 
     def __init__(self) -> None:
         self.codes = numbering()
         self.links = {name: array("q") for name in LINKS}
         self.weights = {kind: array("d") for kind in LINKS[:2]}
-        # Few words are repeated many times.
+        # Cached, because a few distinct words occur many times.
         self.kind_of = cache(_kind_of)
         self.word = cache(_word)
 
     def add(self, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
-        """Add a pair; `how` is what the column drawn says."""
+        """Add a pair; `how` is its value in the column drawn."""
         try:
             self.weights[kind].append(float(weight))
         except (TypeError, ValueError):
             raise GuidedValueError(
-                f"{where} gives {pair[0]!r} and {pair[1]!r} the weight {weight!r}.",
-                "The column weight holds positive numbers.",
+                f"{where} has weight={weight!r} for the pair {pair[0]!r}, {pair[1]!r}.",
+                "The column weight must contain positive numbers.",
             ) from None
         word = self.word(str(how))
         if word not in ("random", "adaptive"):
             raise GuidedValueError(
-                f"{where} says that {pair[0]!r} and {pair[1]!r} were drawn {how!r}.",
-                "The column drawn holds random, or adaptive for a pair chosen by looking at the "
-                "samples.",
+                f"{where} has drawn={how!r} for the pair {pair[0]!r}, {pair[1]!r}.",
+                "The column drawn must contain random, or adaptive for a pair chosen by looking at "
+                "the samples.",
             )
         try:
             ends = [self.codes[sample] for sample in pair]
         except TypeError:
             raise TypeError(
-                f"{where} links {pair!r}; sample ids must be hashable, such as numbers or text."
+                f"{where} has the pair {pair!r}, but ids must be hashable, such as numbers or text."
             ) from None
         self.links[kind].extend(ends)
         if word == "adaptive":
             self.links["adaptive"].extend(ends)
 
     def parts(self, id_type: IdType | None = None) -> tuple[Any, ...]:
-        """Return ids, links and weights; ids that `id_type` makes."""
+        """Return ids, links and weights; ids are converted by `id_type`."""
         links = [np.array(ends, dtype=np.intp).reshape(-1, 2) for ends in self.links.values()]
         weights = [np.array(own) for own in self.weights.values()]
         if id_type is None:
@@ -125,19 +125,19 @@ def _word(value: Any) -> str:
 
 
 def _kind_of(link: Any) -> str:
-    """Return must or cannot for any spelling, such as Must-Link; other text as it is."""
+    """Return must or cannot for a spelling such as Must-Link, and other text in lower case."""
     return SPELLED.sub(r"\1", _word(link))
 
 
 def _as_words(link: Any) -> str:
-    """Say how to write numbers or truth values, whose meaning is not ours to guess, as words."""
+    """Suggest how to convert numbers or Booleans to words, since their meaning is ambiguous."""
     if isinstance(link, bool):
         words = "{True: 'must', False: 'cannot'}"
     elif link in (1, 0, -1):
         words = f"{{1: 'must', {0 if link == 0 else -1}: 'cannot'}}"
     else:
         return ""
-    return f' If that is so, write them as words: frame["link"] = frame["link"].map({words}).'
+    return f' If this is their meaning, write: frame["link"] = frame["link"].map({words}).'
 
 
 def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[Any, ...]:
@@ -156,18 +156,18 @@ def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -
 
 
 def check_csv_ids(ids: Sequence[Hashable], id_type: IdType | None) -> None:
-    """Refuse ids that would come back from a CSV file as others."""
+    """Raise an error if ids would change when written to and read from a CSV file."""
     _check_given_back(ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
 
 
 def csv_content(pairs: Pairs) -> bytes:
-    """Return what a CSV file of pairs holds."""
+    """Return the content of a CSV file of pairs."""
     weights = _weights_of(pairs)
     return _csv_text(pairs.must, pairs.cannot, pairs.adaptive, weights).encode("utf-8")
 
 
 def _weights_of(pairs: Pairs) -> Listed:
-    """Return the weights if some are not 1."""
+    """Return the weights if any differs from 1, else an empty dictionary."""
     found: Listed = {name: getattr(pairs, name) for name in WEIGHTS}
     return found if set(chain(*found.values())) - {1.0} else {}
 
@@ -181,7 +181,7 @@ def read_json(path: str | PathLike[str]) -> Listed:
             f'{path}: expected {{"must": [[a, b], ...], "cannot": [[a, b], ...]}}, '
             f"got {str(content)[:60]}."
         )
-    # Whether each entry has two ends is for `Pairs` to check.
+    # `Pairs` checks that each entry has two samples.
     found = {name: some for name, some in content.items() if name in LINKS}
     links = {kind: [tuple(map(_tuples, pair)) for pair in some] for kind, some in found.items()}
     return content | links
@@ -200,7 +200,7 @@ def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
 
 
 def _read_lines(lines: Iterable[str], name: str) -> Gathered:
-    """Read the pairs of a CSV file as text, without spaces around it."""
+    """Read the pairs of a CSV file, with ids as text without surrounding spaces."""
     lines = iter(lines)
     header = next(lines, "")
     reader = csv.reader(chain([header], lines), delimiter=_separator(header), skipinitialspace=True)
@@ -210,8 +210,8 @@ def _read_lines(lines: Iterable[str], name: str) -> Gathered:
         place = {column: at for at, column in enumerate(names)}
         if not {"a", "b", "link"} <= place.keys():
             raise ValueError(
-                f"{name} begins with the line {shown(header.strip())}, but a file of pairs begins "
-                "with a,b,link."
+                f"{name} begins with the line {shown(header.strip())}, but a file of pairs must "
+                "begin with a,b,link."
             )
         needed = place["a"], place["b"], place["link"]
         for cells in filter(None, reader):
@@ -222,7 +222,7 @@ def _read_lines(lines: Iterable[str], name: str) -> Gathered:
             if kind not in ("must", "cannot") or not a or not b or len(row) > len(names):
                 raise ValueError(
                     f"{line}: {','.join(row[at] for at in needed)} is not a pair. "
-                    "A line has two ids and then must or cannot, no more."
+                    "Each line must have two ids, then must or cannot, and nothing else."
                 )
             how = row[place["drawn"]] if "drawn" in place else "random"
             weight = row[place["weight"]] if "weight" in place else 1.0
@@ -233,7 +233,7 @@ def _read_lines(lines: Iterable[str], name: str) -> Gathered:
 
 
 def _separator(header: str) -> str:
-    """Find what stands between the names: spreadsheets of many countries write semicolons."""
+    """Return the separator of the header; spreadsheets in many languages use semicolons."""
     return next((sign for sign in ";\t" if sign in header and "," not in header), ",")
 
 
@@ -251,7 +251,7 @@ def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Listed) -> s
 
 
 def _through_csv(id_type: IdType | None, ids: Sequence[Hashable]) -> list[Hashable]:
-    """Return what `read_csv` makes of ids that `write_csv` wrote."""
+    """Return ids as `read_csv` reads them after `write_csv` wrote them."""
     content = _csv_text([(sample, sample) for sample in ids], (), (), {}).encode("utf-8")
     found = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")
     back, (must, *_), _ = found.parts(id_type or _guess_id_type(found.codes))
@@ -263,7 +263,7 @@ def _guess_id_type(texts: Iterable[Any]) -> IdType:
 
 
 def _is_number(text: str) -> bool:
-    # "007" is a name and not the number 7, so only what int() writes back counts.
+    # "007" is text and not the number 7, so the text must equal that of the number.
     try:
         return str(int(text)) == text
     except ValueError:
@@ -274,17 +274,17 @@ def _is_number(text: str) -> bool:
 
 
 def _through_json(ids: Sequence[Hashable]) -> list[Any]:
-    """Return what `read_json` makes of ids that `write_json` wrote."""
-    # Infinity and NaN would come back here, but are not JSON for other programs.
+    """Return ids as `read_json` reads them after `write_json` wrote them."""
+    # Python can read infinity and NaN from JSON, but other programs cannot.
     return [_tuples(value) for value in json.loads(json.dumps(ids, allow_nan=False))]
 
 
 def _tuples(value: Any) -> Any:
-    """Turn the lists that JSON made of tuples back into tuples."""
+    """Convert lists to tuples, which JSON stores as lists."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
-# -- ids that a format cannot hold ---------------------------------------------------------------
+# -- ids that a format cannot represent ----------------------------------------------------------
 
 
 def _check_given_back(
@@ -293,11 +293,11 @@ def _check_given_back(
     format_name: str,
     hint: str,
 ) -> None:
-    """Refuse an id that is not the same after it was written and read, which `through` does."""
+    """Raise an error if an id changes when it is written and read by `through`."""
     try:
         back = through(ids)
     except Exception:
-        # Each alone, to name the one that cannot go through.
+        # Try each id separately to find the one that fails.
         for sample in ids:
             try:
                 through([sample])
@@ -311,7 +311,7 @@ def _check_given_back(
     for sample, found in zip(ids, back, strict=True):
         if not _same(sample, found):
             raise GuidedTypeError(
-                f"The id {shown(sample)} would come back from {format_name} as {shown(found)}.",
+                f"The id {shown(sample)} would be read from {format_name} as {shown(found)}.",
                 hint,
             )
 

@@ -1,4 +1,4 @@
-"""The value `Pairs`: which samples belong together and which do not."""
+"""The class `Pairs` of must-links and cannot-links."""
 
 from __future__ import annotations
 
@@ -23,55 +23,56 @@ from linkselect.pairs._pair_sets import among, are_equal, union
 
 
 class Pairs:
-    """Hold must-link and cannot-link pairs of samples [1]_.
+    """Must-link and cannot-link pairs of samples.
 
-    A sample is named by its row number or by any hashable id. A pair given twice, or the
-    other way round, counts once, with its larger weight. Pairs are never changed: every method
-    returns a new value.
+    A must-link is a pair of samples of the same class, a cannot-link a pair of samples of different
+    classes [1]_. A sample is named by its row number or by any hashable id. Duplicate pairs, also
+    in reverse order, count once, with the largest weight. `Pairs` is immutable: every method
+    returns a new object.
 
-    `Pairs` has no length and is not an array, on purpose: scikit-learn would cut it to the rows
-    of a fold, although its entries name samples and not rows.
+    `Pairs` deliberately has no length and is not an array. Otherwise scikit-learn would select the
+    rows of a fold from it, but its entries are pairs and not rows.
 
     Parameters
     ----------
     must : array of shape (n_pairs, 2) or iterable of 2-tuples
-        Samples that belong together (must-links). An array of numbers or text takes the least
-        memory.
+        Samples that belong to the same class (must-links). An array of numbers or text takes the
+        least memory.
     cannot : array of shape (n_pairs, 2) or iterable of 2-tuples
-        Samples that do not (cannot-links).
+        Samples that belong to different classes (cannot-links).
     n_samples : int, optional
-        The number of rows that row numbers refer to. If given, fitting on another number of
-        rows without ids is an error: this catches row numbers that reach a fold.
+        The number of rows that row numbers refer to. If it is given, fitting without ids on another
+        number of rows, such as those of a fold, raises an error.
     adaptive : iterable of 2-tuples, default=()
-        Those of the pairs that were chosen by looking at the samples, as strategies of asking do.
-        They serve a ranking as any pair does, but cannot validate it. Default: none.
+        The pairs that were chosen by looking at the samples, as query strategies do. They are used
+        for ranking like other pairs, but cannot be used for validation. Default: none.
     must_weights, cannot_weights : array-like of float, optional
-        How much each pair counts: a pair of weight 2 counts as much as two pairs. Positive numbers,
-        in the order of `must` and `cannot`. Default: 1 for each.
+        The positive weights of the pairs, in the order of `must` and `cannot`. A pair of weight 2
+        counts as two pairs. Default: 1 for each.
 
     Attributes
     ----------
     must, cannot : tuple of 2-tuples
-        The links, each of them once.
+        The distinct must-links and cannot-links.
     must_weights, cannot_weights : tuple of float
-        The weight of each link. Links that follow from labels or other links have weight 1.
+        The weight of each link. Links implied by labels or by other links have weight 1.
     adaptive : tuple of 2-tuples
-        The links that were chosen by looking at the samples, each as it is listed there.
+        The links that were chosen by looking at the samples, as they appear in `must` or `cannot`.
     n_must, n_cannot, n_adaptive : int
-        How many there are.
+        The numbers of must-links, cannot-links and adaptive links.
     ids : tuple of hashable
-        Every sample that some pair names.
+        The samples that are in at least one pair.
     n_conflicts : int
-        How many cannot-links the must-links contradict.
+        The number of cannot-links that contradict must-links.
     n_samples : int or None
-        The number of rows that row numbers refer to, if it is known.
+        The number of rows that row numbers refer to, if known.
 
     See Also
     --------
-    ConstraintScore : Rank features by pairs alone.
-    ConstrainedLaplacianScore : Rank features by pairs and by samples without any.
-    ConstrainedSpectralClustering : Cluster samples by affinities that pairs change.
-    COPKMeans : Cluster samples by k-means that never breaks a pair.
+    ConstraintScore : Rank features by pairs only.
+    ConstrainedLaplacianScore : Rank features by pairs and by samples without pairs.
+    ConstrainedSpectralClustering : Cluster samples by affinities adjusted to pairs.
+    COPKMeans : Cluster samples by k-means that satisfies all pairs.
 
     References
     ----------
@@ -93,7 +94,7 @@ class Pairs:
     __slots__ = ("_adaptive", "_cannot", "_groupings", "_ids", "_must", "_weights", "n_samples")
 
     _ids: tuple[Hashable, ...]
-    # Listed links; those that labels imply are not among them.
+    # Listed links, without those that labels imply.
     _must: IntArray
     _cannot: IntArray
     _adaptive: _links.Adaptive
@@ -119,7 +120,7 @@ class Pairs:
 
     @classmethod
     def _from_codes(cls, *parts: Any) -> Pairs:
-        """Make pairs of what `_set` takes."""
+        """Create pairs from the arguments of `_set`."""
         pairs = cls.__new__(cls)
         pairs._set(*parts)
         return pairs
@@ -130,7 +131,7 @@ class Pairs:
         must: IntArray,
         cannot: IntArray,
         n_samples: int | None = None,
-        adaptive: Sequence[BoolArray | None] = (None, None),  # older pickles end before or here
+        adaptive: Sequence[BoolArray | None] = (None, None),  # older pickles have 4 or 5 values
         groupings: tuple[Grouping, ...] = (),
         weights: Sequence[FloatArray | None] = (None, None),
     ) -> None:
@@ -144,14 +145,14 @@ class Pairs:
             object.__setattr__(self, name, value)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        raise AttributeError(f"Pairs cannot be changed; make a new one instead of setting {name}.")
+        raise AttributeError(f"Cannot set {name}: Pairs is immutable. Create a new Pairs object.")
 
     def __getstate__(self) -> tuple[Any, ...]:
         links = self._ids, self._must, self._cannot, self.n_samples, self._adaptive
         return *links, self._groupings, self._weights
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
-        # Where the groupings are, older versions had labels, and listed all that these imply.
+        # Older versions stored labels in place of groupings, and listed all implied links as well.
         self._set(*(state if len(state) == 7 else state[:5]))
 
     def __repr__(self) -> str:
@@ -210,7 +211,7 @@ class Pairs:
 
     @property
     def ids(self) -> tuple[Hashable, ...]:
-        """Every sample that some pair names, in order of first appearance."""
+        """The samples that are in at least one pair, in order of first appearance."""
         return tuple(self._ids[code] for code in following.named_by(self).tolist())
 
     def _decode(self, codes: IntArray) -> tuple[Pair, ...]:
@@ -218,20 +219,20 @@ class Pairs:
         return tuple((ids[a], ids[b]) for a, b in codes.tolist())
 
     def __or__(self, other: Pairs) -> Pairs:
-        """Return the pairs of both.
+        """Return the union of two sets of pairs.
 
-        One that is in both has the larger weight, and is adaptive only if it is so in both.
+        A pair in both has the larger weight, and is adaptive only if it is adaptive in both.
         """
         if not isinstance(other, Pairs):
             return NotImplemented
         return union(self, other)
 
-    # -- what follows from the pairs -------------------------------------------------------
+    # -- consequences of the pairs ---------------------------------------------------------
 
     def components(self) -> tuple[tuple[Hashable, ...], ...]:
-        """Return the groups of samples that must-links join, largest first.
+        """Return the groups of samples connected by must-links, largest first.
 
-        A sample that is named by cannot-links only is a group of its own.
+        A sample that is only in cannot-links forms its own group.
 
         Examples
         --------
@@ -248,36 +249,36 @@ class Pairs:
 
     @property
     def n_conflicts(self) -> int:
-        """The number of cannot-links whose ends are joined by must-links."""
+        """The number of cannot-links whose two samples are connected by must-links."""
         return following.count_conflicts(self)
 
     def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
-        """Find the cannot-links whose ends are joined by must-links, each with the chain.
+        """Find cannot-links whose samples are connected by must-links, with the chain of each.
 
         Parameters
         ----------
         limit : int, optional
-            Explain at most this many. Default: all.
+            The maximum number of conflicts to return. Default: all.
 
         Examples
         --------
         >>> pairs = Pairs(must=[("a", "b"), ("b", "c")], cannot=[("a", "c"), ("a", "d")])
         >>> for conflict in pairs.conflicts():
         ...     print(conflict)
-        cannot-link ('a', 'c'), but must-links join its ends: 'a' = 'b' = 'c'
+        cannot-link ('a', 'c'), but must-links connect its samples: 'a' = 'b' = 'c'
         """
         return following.find_conflicts(self, limit)
 
     def without_conflicts(self) -> Pairs:
-        """Leave out the cannot-links that the must-links contradict."""
+        """Remove the cannot-links that contradict must-links."""
         return following.leave_conflicts_out(self)
 
     def closure(self) -> Pairs:
-        """Add every pair that follows from the others.
+        """Add every pair that the others imply.
 
-        Samples that a chain of must-links joins all belong together, and a cannot-link between two
-        such groups holds for all their members. If some pairs are adaptive, all added ones are.
-        Added pairs have weight 1.
+        All samples of a group connected by must-links belong to the same class, so a cannot-link
+        between two groups applies to all their members. Added pairs have weight 1; they are
+        adaptive if any pair is.
         """
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
@@ -286,22 +287,22 @@ class Pairs:
     def summary(
         self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
     ) -> dict[str, Any]:
-        """Count what the pairs say, over all samples or those of one fold.
+        """Count pairs, conflicts and groups, over all samples or those of one fold.
 
         Parameters
         ----------
         sample_ids : iterable of hashable, optional
-            The samples that are present. Pairs with an absent end are counted as lost.
+            The samples that are present. Pairs with an absent sample are counted as lost.
         n_samples : int, optional
-            The number of samples, for the share that the pairs touch. Not needed with
-            `sample_ids` or if the pairs carry their own `n_samples`.
+            The number of samples, from which `coverage` is computed. Not needed with `sample_ids`
+            or if the pairs have `n_samples`.
 
         Returns
         -------
         dict
-            `must`, `cannot` (pairs that hold), `conflicts`, `components` (groups of two or
-            more samples), `samples` (named by a pair), `coverage` (their share of all, None
-            if that is not known), `lost_must` and `lost_cannot`.
+            `must` and `cannot` (pairs with both samples present), `conflicts`, `components`
+            (groups of two or more samples), `samples` (in at least one pair), `coverage` (their
+            share of all samples, None if unknown), `lost_must` and `lost_cannot`.
 
         Examples
         --------
@@ -313,17 +314,17 @@ class Pairs:
         return count_pairs(self, sample_ids, n_samples)
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
-        """Keep the pairs whose two ends are among `sample_ids`; a mapping of them is not listed."""
+        """Keep the pairs with both samples in `sample_ids`, which may be a mapping."""
         return among(self, sample_ids)
 
     def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
-        """Return must and cannot as row numbers, without pairs that have an absent end."""
+        """Return must-links and cannot-links as row numbers, without pairs of absent samples."""
         lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
         listed = following.with_all_listed(self)
         must, cannot = lookup[listed._must], lookup[listed._cannot]
         return must[(must >= 0).all(axis=1)], cannot[(cannot >= 0).all(axis=1)]
 
-    # -- from and to other forms -------------------------------------------------------------
+    # -- conversion from and to other formats ------------------------------------------------
 
     @classmethod
     def from_labels(
@@ -335,24 +336,24 @@ class Pairs:
         n_cannot: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> Pairs:
-        """Make the pairs that labels imply: all of them, or a random number of each.
+        """Create the pairs that labels imply: all of them, or a random sample of each kind.
 
         Parameters
         ----------
         y : array-like of shape (n_samples,)
             Labels; -1, None and NaN mean unlabelled.
         sample_ids : iterable of hashable, optional
-            One id per label. Default: the index of a pandas Series, else row numbers.
+            One id per label. Default: the index of a pandas Series, otherwise row numbers.
         n_must, n_cannot : int, optional
-            How many pairs to draw without replacement. Default: all.
+            The number of pairs to draw without replacement. Default: all.
         random_state : int, RandomState instance or None, default=None
             Determines the draw.
 
         Returns
         -------
         Pairs
-            Must-links inside classes, cannot-links between them. If all of them are meant, they
-            are kept as classes and listed only when asked for.
+            Must-links within classes and cannot-links between them. If all are included, they are
+            stored as classes and listed only on request.
 
         Examples
         --------
@@ -367,10 +368,10 @@ class Pairs:
 
     @classmethod
     def from_frame(cls, frame: Any) -> Pairs:
-        """Take the columns `a`, `b` and `link`, must or cannot, of a pandas or polars frame.
+        """Read pairs from the columns `a`, `b` and `link` of a pandas or polars frame.
 
-        A column `drawn`, if there is one, says which pairs are adaptive and which random, and a
-        column `weight` how much each counts.
+        `link` is `must` or `cannot`. An optional column `drawn` marks pairs as `adaptive` or
+        `random`, and an optional column `weight` contains weights.
 
         Examples
         --------
@@ -385,40 +386,40 @@ class Pairs:
     def from_csv(cls, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> Pairs:
         """Read a CSV file with the header `a,b,link`, where link is `must` or `cannot`.
 
-        If there is a column `drawn`, it says which pairs are `adaptive` and which `random`; a
-        column `weight` says how much each counts.
+        An optional column `drawn` marks pairs as `adaptive` or `random`, and an optional column
+        `weight` contains weights.
 
         Parameters
         ----------
         path : str or path
-            The file; semicolons or tabs may stand in place of the commas.
+            The file; semicolons or tabs may replace the commas.
         id_type : callable, optional
-            Makes an id of the text in the file, such as `str` or `int`. Default: whole
-            numbers if every id in the file is written as one, else text. Pass `str` for ids
-            that are text but look like numbers. Spaces around an id do not count.
+            Converts text in the file to an id, such as `str` or `int`. Default: `int` if every id
+            in the file is a whole number, otherwise `str`. Pass `str` for text that looks like
+            numbers. Spaces around an id are ignored.
         """
         return cls._from_codes(*storage.read_csv(path, id_type))
 
     def to_csv(self, path: str | PathLike[str], *, id_type: storage.IdType | None = None) -> None:
-        """Write a CSV file with the header `a,b,link`; `from_csv` gives the same ids back.
+        """Write a CSV file with the header `a,b,link`, from which `from_csv` reads the same ids.
 
-        If some pair is adaptive, a column `drawn` says which are `adaptive` and which `random`; if
-        some weight is not 1, a column `weight` holds them.
-        Ids are all whole numbers, or all text without spaces around it that does not look
-        like a whole number everywhere. `n_samples` is not written.
+        If any pair is adaptive, a column `drawn` marks each as `adaptive` or `random`. If any
+        weight differs from 1, a column `weight` contains the weights. Ids must be either all whole
+        numbers or all text without surrounding spaces, of which at least one does not look like a
+        whole number. `n_samples` is not written.
 
         Parameters
         ----------
         path : str or path
             The file.
         id_type : callable, optional
-            What will be passed to `from_csv`, such as `str` for text that looks like numbers.
-            Then ids may be anything that it makes of their text.
+            The `id_type` for reading the file with `from_csv`, such as `str` for text that looks
+            like numbers. Ids may then be any values that it restores from their text.
 
         Raises
         ------
         TypeError
-            If an id would come back as another one. Nothing is written then.
+            If an id would be read as a different one. Nothing is written then.
         """
         storage.write_csv(path, self, id_type)
 
@@ -426,21 +427,21 @@ class Pairs:
     def from_json(cls, path: str | PathLike[str]) -> Pairs:
         """Read a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
-        If there is a list `adaptive`, it repeats the pairs that are adaptive; `must_weights` and
-        `cannot_weights` hold one number for each pair.
+        An optional list `adaptive` repeats the adaptive pairs. Optional lists `must_weights` and
+        `cannot_weights` contain one weight per pair.
         """
         return cls(**storage.read_json(path))
 
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
-        Ids are text, finite numbers, True or False, or tuples of these and None; `from_json`
-        gives the same ids back. A list `adaptive` is written if some pair is, and weights if some
-        are not 1. `n_samples` is not.
+        Ids must be text, finite numbers, True or False, or tuples of these and None; `from_json`
+        reads the same ids. A list `adaptive` is written if any pair is adaptive, and weights if any
+        differs from 1. `n_samples` is not written.
 
         Raises
         ------
         TypeError
-            If an id would come back as another one. Nothing is written then.
+            If an id would be read as a different one. Nothing is written then.
         """
         storage.write_json(path, self)

@@ -87,7 +87,7 @@ def summarize(
     image_order : {"C", "F"}, default="C"
         Whether pixels are ordered by rows ("C") or by columns ("F").
     notes : sequence of str, optional
-        Notes on the data. Default: which labels and pairs the method ignores.
+        Notes on the data. Default: the labels and pairs that the method ignores.
     warnings : sequence of str, default=()
         The warnings of `fit`.
     seconds : float, optional
@@ -148,7 +148,8 @@ def summarize(
         "profiles": describe_profiles(*shown) if view else None,
         "alarms": alarms(found, data["n_features"]),
         "notes": [
-            *map(plain_text, [*ignored, *_unused_pairs(supervision)] if notes is None else notes),
+            *map(plain_text, ignored if notes is None else notes),
+            *_pair_notes(supervision, notes is None),
             *_notes(selector, data, supervision, ranking),
         ],
         "warnings": [plain_text(warning) for warning in warnings],
@@ -342,11 +343,11 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
     return f"from linkselect import {names}\n\nselector = {selector!r}\nselector.fit({given})"
 
 
-def _unused_pairs(supervision: schema.SupervisionSummary) -> Iterator[str]:
-    """Yield notes on pairs that the method could not use."""
+def _pair_notes(supervision: schema.SupervisionSummary, with_lost: bool) -> Iterator[str]:
+    """Yield notes on pairs that the method could not use; given notes may report lost pairs."""
     if n_conflicts := supervision.get("n_conflicts"):
         yield f"Ignored {many(n_conflicts, 'contradicted cannot-link')}."
-    if n_lost := supervision.get("lost"):
+    if with_lost and (n_lost := supervision.get("lost")):
         yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
 
 

@@ -206,7 +206,7 @@ def weighted_constrained_laplacian(
     """
     # Equation 19 of Salmi, Hammouche & Macaire (2020) uses the same end of a cannot-link twice,
     # which makes its term 0; Benabdeslem & Hindawi (2011) use both ends. The equation also omits
-    # all unlabelled samples, although the Laplacian Score should be the special case without labels.
+    # all unlabelled samples, but without labels the score should equal the Laplacian Score.
     apart: FloatArray | float = 0.0
     if known.unlabelled.any():
         apart = _free_spread(X, known, weights, n_jobs)

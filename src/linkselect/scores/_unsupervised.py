@@ -39,8 +39,8 @@ def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     scores : ndarray of shape (n_features,)
         The score of each feature.
     """
-    # The mean is weighted by the degrees, as in He, Cai & Niyogi (2005); equation 2 of Zhang, Chen &
-    # Zhou (2008) subtracts the unweighted mean.
+    # The mean is weighted by the degrees, as in He, Cai & Niyogi (2005). Equation 2 of Zhang, Chen
+    # & Zhou (2008) subtracts the unweighted mean.
     return ratio(laplacian_form(X, graph, n_jobs), degree_form(X, degrees(graph), n_jobs=n_jobs))
 
 

@@ -48,7 +48,7 @@ def test_columns_of_wide_blocks_are_computed_in_pieces(values):
     assert X.by_columns
     assert len(X.parts) > 1
     assert_array_equal(np.asarray(X), wide)
-    # Dask reads only what is wanted of each block.
+    # Dask reads only the required columns of each block.
     widths = [width for _, width in given.Watched.read]
     assert sum(widths) == 200
     assert max(widths) < 200
@@ -89,7 +89,7 @@ def test_frames_are_refused_and_their_arrays_read():
     assert_array_equal(np.asarray(X), [[1, 4], [2, 5], [3, 6]])
 
 
-def test_blocks_that_are_no_numpy_arrays_are_refused():
+def test_blocks_that_are_not_numpy_arrays_are_refused():
     from scipy.sparse import csr_array
 
     array = da.from_array(np.eye(4), chunks=(2, 4)).map_blocks(csr_array)
@@ -105,7 +105,7 @@ def test_blocks_of_another_shape_than_they_should_have_are_refused(values):
         map_parts(find_stored(array), given.total)
 
 
-def test_an_error_inside_a_block_says_which_rows(values, monkeypatch):
+def test_an_error_inside_a_block_names_the_rows(values, monkeypatch):
     given.make_parts_small(monkeypatch, 600, 1000)
     X = find_stored(given.failing_at_row_50(values))
     with pytest.raises(ZeroDivisionError) as caught:
@@ -124,11 +124,11 @@ def test_selected_columns_stay_a_dask_array(values):
 def test_blocks_of_another_shape_than_their_chunks_are_refused(values, cut):
     array = da.from_array(values, chunks=(40, values.shape[1]))
     wrong = array.map_blocks(lambda block: block[cut], dtype=float, chunks=array.chunks)
-    with pytest.raises(GuidedValueError, match="which is not that of its chunks"):
+    with pytest.raises(GuidedValueError, match="which differs from the chunks of the array"):
         np.asarray(find_stored(wrong))
 
 
 def test_blocks_of_another_type_are_refused(values):
     wrong = da.from_array(values, chunks=(40, 5)).map_blocks(lambda block: block + 0.5, dtype=int)
-    with pytest.raises(GuidedValueError, match="have type float32, but the array says int64"):
+    with pytest.raises(GuidedValueError, match="have dtype float32, but the array declares int64"):
         np.asarray(find_stored(wrong))

@@ -1,4 +1,4 @@
-"""HDF5 files and datasets, and what can be wrong with them."""
+"""HDF5 files and datasets, including damaged files."""
 
 import io
 import os
@@ -53,13 +53,13 @@ def test_an_open_dataset_is_read_from_its_file(tmp_path, values):
         X = linkselect.open_stored(file["group/X"])
         assert X.label == "X.h5::/group/X"
         assert_array_equal(np.asarray(X), values)
-    # So the open file is not needed, here or in another process.
+    # The open file is no longer needed, here or in another process.
     assert_array_equal(np.asarray(pickle.loads(pickle.dumps(X))), values)
 
 
 def test_what_was_written_to_an_open_dataset_counts(tmp_path, values):
     with h5py.File(given.store_hdf5(tmp_path, values), "r+") as file:
-        file["group/X"][0] = 7  # not yet in the file
+        file["group/X"][0] = 7  # not yet written to the file
         X = linkselect.open_stored(file["group/X"])
         assert_array_equal(np.asarray(X), file["group/X"])
         file["group/X"][1] = 7
@@ -76,7 +76,7 @@ def test_only_large_datasets_are_stored_samples(tmp_path, values):
         assert find_stored(X) is None
         assert_array_equal(linkselect.VarianceScore().fit(X).scores_, expected)
     with h5py.File(tmp_path / "large.h5", "w") as file:
-        # None of its chunks was ever written, so that the file is small.
+        # No chunk has been written, so the file is small.
         large = file.create_dataset("X", (125_000_001, 1), "f8", chunks=(2**20, 1))
         assert find_stored(large).shape == large.shape
 
@@ -84,7 +84,7 @@ def test_only_large_datasets_are_stored_samples(tmp_path, values):
 def test_a_dataset_is_named_if_there_are_several(tmp_path, values):
     path = given.store_hdf5(tmp_path, values)
     with h5py.File(path, "r+") as file:
-        file["y"] = np.arange(200)  # no matrix
+        file["y"] = np.arange(200)  # not a matrix
         assert linkselect.open_stored(path).shape == values.shape
         file["other"] = values[:5]
     several = r" is a group of HDF5 datasets \(group/X, other\)\. Pass one of them, such as "
@@ -103,7 +103,7 @@ def test_a_dataset_is_named_if_there_are_several(tmp_path, values):
 def test_a_dataset_in_no_file_is_refused(values):
     with h5py.File(io.BytesIO(), "w") as file:
         file["X"] = values
-        with pytest.raises(GuidedTypeError, match=r"in no file .* Pass X\[:\]"):
+        with pytest.raises(GuidedTypeError, match=r"not in a file .* Pass X\[:\]"):
             linkselect.open_stored(file["X"])
 
 

@@ -1,4 +1,4 @@
-"""All kinds of stored samples: the same values as in memory, in parts that cover them once."""
+"""All kinds of stored samples: values equal those in memory, and parts cover them once."""
 
 import pickle
 
@@ -58,7 +58,7 @@ def test_parts_have_all_columns_or_all_rows(X, values):
 def test_slabs_are_small(X):
     for part in X.parts:
         for _, slab in part.slabs():
-            # A piece of a column part may be twice as large, so that a chunk is not cut in two.
+            # A slab of columns may be twice as large, so that a chunk is not divided.
             assert slab.nbytes <= kinds.SLAB_BYTES * (2 if X.by_columns else 1)
 
 
@@ -67,7 +67,7 @@ def test_rows_are_taken_in_any_order(X, values):
     assert_array_equal(X.take(rows), values[rows])
     assert_array_equal(X.take([-1, 0]), values[[-1, 0]])
     assert X.take([]).shape == (0, values.shape[1])
-    with pytest.raises(IndexError, match="rows of .* are .*; there is no number"):
+    with pytest.raises(IndexError, match="Index .* is out of range for the rows of"):
         X.take([len(values)])
 
 
@@ -92,7 +92,7 @@ def test_parts_can_be_read_by_another_process(X, values):
 
 @pytest.fixture(params=given.FILES)
 def in_files(request, tmp_path):
-    """Samples in files, and all of the files."""
+    """Return samples in files, and the paths of all these files."""
     X = given.stored(request.param, tmp_path, given.random_values())
     return X, [path for path in tmp_path.rglob("*") if path.is_file()]
 
@@ -161,7 +161,7 @@ def test_types_become_those_of_this_machine(kind, dtype, tmp_path):
 
 @pytest.mark.parametrize("dtype", ["c16", "M8[D]"])
 @pytest.mark.parametrize("kind", ["npy", "dask"])
-def test_values_that_are_no_numbers_are_refused(kind, dtype, tmp_path):
+def test_values_that_are_not_real_numbers_are_refused(kind, dtype, tmp_path):
     with pytest.raises(GuidedTypeError, match=r"features must be real numbers"):
         given.stored(kind, tmp_path, np.zeros((4, 2), dtype))
 
@@ -174,8 +174,8 @@ def test_one_and_three_dimensions_are_refused(kind, tmp_path):
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
 @pytest.mark.parametrize("kind", ["npy", "dask_line"])
-def test_nothing_at_all_is_refused(kind, shape, tmp_path):
-    with pytest.raises(GuidedValueError, match=r"holds \d rows and \d columns"):
+def test_empty_arrays_are_refused(kind, shape, tmp_path):
+    with pytest.raises(GuidedValueError, match=r"has \d rows and \d columns"):
         given.stored(kind, tmp_path, np.zeros(shape))
 
 
@@ -202,7 +202,9 @@ def test_rows_and_columns_are_chosen_by_numbers_or_masks(tmp_path):
     assert np.array_equal(np.asarray(stored.choose([True, False, True])), X[:, [0, 2]])
     assert np.array_equal(np.asarray(stored.choose([-1])), X[:, [2]])
     for wrong in ([1.5], [True, False], [[0]], ["a"]):
-        with pytest.raises(TypeError, match="Pass whole numbers, or 4 times True or False"):
+        with pytest.raises(TypeError, match="Pass integers, or a Boolean mask of length 4"):
             stored.take(wrong)
-    with pytest.raises(IndexError, match="columns of X.npy are 3; there is no number 99"):
+    with pytest.raises(
+        IndexError, match=r"Index 99 is out of range for the columns of X\.npy \(3 in total\)"
+    ):
         stored.choose([0, 99])

@@ -1,4 +1,4 @@
-"""Memory maps and .npy files, and what can be wrong with them."""
+"""Memory maps and .npy files, including damaged files."""
 
 import os
 import pickle
@@ -62,7 +62,7 @@ def test_maps_without_a_header_are_read_from_their_place(values, tmp_path):
     assert_array_equal(np.asarray(X), values)
 
 
-def test_views_that_have_no_place_in_a_file_go_through_the_map(path, values):
+def test_irregular_views_are_read_through_the_map(path, values):
     view = np.load(path, mmap_mode="r")[:, ::2]
     X = open_stored(view)
     assert_array_equal(np.asarray(X), values[:, ::2])
@@ -101,7 +101,7 @@ def test_chosen_columns_are_taken_from_few_rows_at_a_time(shape, tmp_path):
 def test_columns_are_consecutive_only_if_all_of_them_are(order, tmp_path):
     values = np.asarray(given.random_values((10, 30)), order=order)
     np.save(tmp_path / "X.npy", values)
-    # The first and the last are as far apart as in 0 to 11.
+    # The first and last number are those of the range from 0 to 11.
     columns = [0, 20, *range(2, 12)]
     X = open_stored(tmp_path / "X.npy", columns=columns)
     assert X.by_columns
@@ -110,7 +110,7 @@ def test_columns_are_consecutive_only_if_all_of_them_are(order, tmp_path):
 
 def test_only_large_maps_are_stored_samples(path):
     assert find_stored(np.load(path, mmap_mode="r")) is None
-    # A file of 1 GB that holds nothing takes no room on the disk.
+    # A sparse file of 1 GB takes no disk space.
     os.truncate(path, 10**9 + 8)
     view = np.memmap(path, np.float64, "r", shape=(125_000_001, 1))
     assert find_stored(view).label == "the memory map X.npy"
@@ -127,7 +127,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(path):
 def test_a_file_that_goes_away_is_an_error(path):
     X = find_stored(path)
     path.unlink()
-    with pytest.raises(GuidedValueError, match=r"X\.npy is not there"):
+    with pytest.raises(GuidedValueError, match=r"X\.npy was not found"):
         np.asarray(X)
 
 
@@ -138,7 +138,7 @@ def test_a_file_that_was_cut_short_before_is_an_error(path, length):
         find_stored(path)
 
 
-# The shape as the header says it.
+# The shape as written in the header.
 SHAPES = {
     "no end": "(3, 2, ",
     "no end of a text": "'''(3, 2)",
@@ -154,7 +154,7 @@ def test_a_damaged_header_is_an_error(tmp_path, shape):
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".ljust(117) + "\n"
     start = b"\x93NUMPY\x01\x00" + bytes([len(header), 0])
     (tmp_path / "X.npy").write_bytes(start + header.encode() + np.zeros((3, 2)).tobytes())
-    with pytest.raises(GuidedValueError, match=r"X\.npy (cannot be opened|is damaged)"):
+    with pytest.raises(GuidedValueError, match=r"X\.npy (cannot be opened|cannot be read)"):
         np.asarray(find_stored(tmp_path / "X.npy"))
 
 
@@ -169,7 +169,7 @@ def test_large_files_take_little_memory(tmp_path):
     statements = ["import sys"]
     for name, shape in {"C": (50_000, 1000), "F": (200, 250_000)}.items():
         path = tmp_path / f"{name}.npy"
-        # A file with holes: it takes no room on the disk.
+        # A sparse file takes no disk space.
         mapped = np.lib.format.open_memmap(path, "w+", np.float32, shape, fortran_order=name == "F")
         mapped[5, 0] = 3
         del mapped

@@ -18,14 +18,14 @@ from tests.helpers import stored_samples as given
 @pytest.mark.parametrize("X", [np.eye(3), [[1, 2]], None, 3, object()])
 def test_other_things_are_not_stored_samples(X):
     assert find_stored(X) is None
-    with pytest.raises(GuidedTypeError, match=r"no stored data\. Pass the path of a \.npy"):
+    with pytest.raises(GuidedTypeError, match=r"not stored data\. Pass the path of a \.npy"):
         linkselect.open_stored(X)
 
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "X.csv").write_text("a,b\n1,2\n")
     for name in (str(tmp_path / "X.csv"), ""):  # an empty name is not the current folder
-        with pytest.raises(GuidedTypeError, match=f"'{name}' names no .npy file, Zarr array, HDF5"):
+        with pytest.raises(GuidedTypeError, match=f"'{name}' is not a .npy file, Zarr array, HDF5"):
             linkselect.VarianceScore().fit(name)
 
 
@@ -37,8 +37,8 @@ def test_a_small_map_is_stored_if_it_is_opened(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["X.npy", "X.parquet", "X.zarr", "X.h5", "X.csv", "X"])
-def test_a_path_that_leads_nowhere_is_an_error(name, tmp_path):
-    with pytest.raises(GuidedValueError, match=rf"{name} is not there, at .*{name}"):
+def test_a_path_that_does_not_exist_is_an_error(name, tmp_path):
+    with pytest.raises(GuidedValueError, match=rf"{name} was not found at .*{name}"):
         find_stored(str(tmp_path / name))
 
 
@@ -48,7 +48,9 @@ def test_paths_are_understood_as_by_other_programs(tmp_path, monkeypatch):
     (tmp_path / "X.npy").rename(tmp_path / "X.NPY")
     for path in ("~/X.NPY", os.fsencode(tmp_path / "X.NPY")):
         assert_array_equal(np.asarray(find_stored(path)), np.eye(3))
-    with pytest.raises(GuidedTypeError, match="no path of this machine.*read_parquet"):
+    with pytest.raises(
+        GuidedTypeError, match="not a path in the file system of this machine.*read_parquet"
+    ):
         find_stored("s3://bucket/X.parquet")
 
 
@@ -66,7 +68,7 @@ def test_columns_are_chosen_by_number(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["npy", "parquet"])
-def test_what_columns_may_be(kind, tmp_path):
+def test_accepted_types_of_columns(kind, tmp_path):
     values = given.random_values()
     given_as = given.store(kind, tmp_path, values)
     for columns in (np.array([1, 3]), (one for one in (1, 3)), range(1, 5, 2)):
@@ -77,11 +79,11 @@ def test_what_columns_may_be(kind, tmp_path):
     for mask in ([True, False], np.arange(13) > 5):
         with pytest.raises(GuidedTypeError, match=r"np\.flatnonzero\(mask\)"):
             linkselect.open_stored(given_as, columns=mask)
-    with pytest.raises(GuidedValueError, match="columns names 3 twice"):
+    with pytest.raises(GuidedValueError, match="columns contains 3 twice"):
         linkselect.open_stored(given_as, columns=[3, 3])
 
 
-def test_what_is_open_stays_as_it_is(tmp_path):
+def test_opened_samples_are_returned_unchanged(tmp_path):
     X = given.stored("npy", tmp_path, given.random_values())
     assert isinstance(X, Stored)
     assert find_stored(X) is X
@@ -132,5 +134,5 @@ def test_a_dataset_with_columns_from_folders_is_refused(tmp_path):
     dataset.write_dataset(
         table, tmp_path / "X", format="parquet", partitioning=["year"], partitioning_flavor="hive"
     )
-    with pytest.raises(GuidedTypeError, match="takes columns from the names of its folders"):
+    with pytest.raises(GuidedTypeError, match="takes columns from folder names"):
         linkselect.open_stored(dataset.dataset(tmp_path / "X", partitioning="hive"))

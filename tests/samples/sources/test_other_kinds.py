@@ -1,4 +1,4 @@
-"""Things that hold samples outside memory and are not read as they are."""
+"""Types of samples outside memory that are not supported directly."""
 
 import io
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Folders of Parquet files: which are read, in which order, and what folder names say."""
+"""Folders of Parquet files: which files are read, their order, and columns from folder names."""
 
 import warnings
 
@@ -16,7 +16,7 @@ from linkselect.cli._tables import Reading, read_table
 
 
 def put(folder, *names):
-    """Write a file of each name, which holds its place among the names."""
+    """Write a file for each name, whose only value is the position of the name."""
     for place, name in enumerate(names):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -33,10 +33,10 @@ def test_files_are_found_and_ordered_as_by_pyarrow(tmp_path):
     (folder / "_SUCCESS").touch()
     (folder / "link").symlink_to(put(tmp_path / "elsewhere", "y.parquet"))
     expected = pyarrow.dataset.dataset(folder, format="parquet")
-    # What is no Parquet file is left out; pyarrow would stop. So is a way back to the folder.
+    # Other files, where pyarrow would stop, and links back to the folder are ignored.
     (folder / "README.txt").write_text("read me")
     (folder / "a" / "back").symlink_to(folder)
-    for one, other in (("C", "D"), ("D", "C")):  # each is in the other, without end
+    for one, other in (("C", "D"), ("D", "C")):  # each contains a link to the other
         (folder / one).mkdir()
         (folder / one / "there").symlink_to(folder / other)
         (folder / one / "here").symlink_to(folder / other)
@@ -47,17 +47,17 @@ def test_files_are_found_and_ordered_as_by_pyarrow(tmp_path):
     assert_array_equal(np.asarray(X)[:, 0], expected.to_table()["x"])
 
 
-def test_a_link_that_leads_nowhere_is_a_missing_part(tmp_path):
+def test_a_broken_link_is_a_missing_file(tmp_path):
     folder = put(tmp_path, "a.parquet")
-    (folder / "README").symlink_to(folder / "README")  # no part, whatever it is
+    (folder / "README").symlink_to(folder / "README")  # not the name of a Parquet file
     assert find_stored(folder).shape == (1, 1)
     (folder / "b.parquet").symlink_to(folder / "gone.parquet")
-    with pytest.raises(GuidedValueError, match=r"b\.parquet is not there"):
+    with pytest.raises(GuidedValueError, match=r"b\.parquet was not found"):
         find_stored(folder)
 
 
 @pytest.mark.parametrize("names", [("a.parquet", "a2.parquet"), ("8f.parquet", "10ab.parquet")])
-def test_names_that_nobody_would_count_get_no_warning(names, tmp_path):
+def test_names_without_a_numeric_order_get_no_warning(names, tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         find_stored(put(tmp_path, *names))
@@ -65,7 +65,7 @@ def test_names_that_nobody_would_count_get_no_warning(names, tmp_path):
 
 @pytest.fixture
 def by_site(tmp_path):
-    """Return a folder that has two columns in the names of its folders, and what it holds."""
+    """Return a folder with two columns from folder names, and its contents as a table."""
     rng = np.random.default_rng(0)
     x, place = rng.normal(size=(60, 2)), np.arange(60) % 3
     sites = [(None, "New York", "a/b")[one] for one in place]
@@ -76,7 +76,7 @@ def by_site(tmp_path):
     return folder, pyarrow.dataset.dataset(folder, partitioning="hive").to_table()
 
 
-def test_columns_in_the_names_of_folders_are_read_but_no_features(by_site):
+def test_columns_from_folder_names_are_read_but_are_not_features(by_site):
     folder, whole = by_site
     X = open_stored(folder, without=["site", "year"])
     assert X.names == ["f0", "f1"]
@@ -88,13 +88,13 @@ def test_columns_in_the_names_of_folders_are_read_but_no_features(by_site):
     np.testing.assert_allclose(found.scores_, expected.scores_, rtol=1e-12)
 
 
-def test_columns_in_the_names_of_folders_are_mentioned(by_site):
+def test_columns_from_folder_names_get_a_warning(by_site):
     folder, _ = by_site
     with pytest.warns(UserWarning, match=r"not used as features: 'site', 'year'.*column\('site'\)"):
         VarianceScore().fit(folder)
     with pytest.warns(UserWarning, match="as features: 'year'"):
         open_stored(folder, without="site")
-    with pytest.raises(GuidedValueError, match="'year' of by_site is in the names of its folders"):
+    with pytest.raises(GuidedValueError, match="'year' of by_site comes from folder names"):
         open_stored(folder, columns=["f0", "year"])
 
 
@@ -103,7 +103,7 @@ def test_a_column_of_the_files_counts_more_than_the_name_of_a_folder(tmp_path):
     assert (X.names, X.column("x").tolist()) == (["x"], [0])
 
 
-def test_a_file_without_rows_says_nothing_of_types(tmp_path):
+def test_the_types_of_a_file_without_rows_are_ignored(tmp_path):
     empty = pa.table({"x": pa.array([], pa.string()), "y": pa.array([], pa.null())})
     pq.write_table(empty, tmp_path / "a.parquet")
     pq.write_table(pa.table({"x": [1, 2], "y": ["u", "v"]}), tmp_path / "b.parquet")

@@ -1,4 +1,4 @@
-"""Parquet files and folders, and what can be wrong with them."""
+"""Parquet files and folders, including damaged files."""
 
 import datetime
 import decimal
@@ -80,7 +80,7 @@ def test_types_are_no_wider_than_needed(tmp_path):
     assert type_of(a=pa.array([1, None], pa.int16()), b=single) == np.float64
 
 
-def test_columns_that_are_no_numbers_are_named(tmp_path, monkeypatch):
+def test_columns_that_are_not_numeric_are_named(tmp_path, monkeypatch):
     table = pa.table(
         {
             "name": ["a", "b"],
@@ -108,7 +108,7 @@ def test_columns_that_are_no_numbers_are_named(tmp_path, monkeypatch):
     assert X.column("day")[0] == np.datetime64("2020-01-01")
     with pytest.raises(GuidedValueError, match=r"X\.parquet has no column 'label'"):
         X.column("label")
-    with pytest.raises(GuidedValueError, match=r"no column 'label'; it has 6, from 'name'"):
+    with pytest.raises(GuidedValueError, match=r"no column 'label'; it has 6 columns, from 'name'"):
         linkselect.open_stored(tmp_path / "X.parquet", without=["label"])
     with pytest.raises(GuidedValueError, match=r"no column 6; it has 6"):
         linkselect.open_stored(tmp_path / "X.parquet", columns=[1, 6])
@@ -133,7 +133,7 @@ def test_the_index_of_a_pandas_table_is_no_feature(tmp_path):
 
 def test_two_columns_of_one_name_are_refused(tmp_path):
     pq.write_table(pa.table([[1.0], [2.0]], names=["x", "x"]), tmp_path / "X.parquet")
-    with pytest.raises(GuidedValueError, match=r"X\.parquet has several columns 'x'"):
+    with pytest.raises(GuidedValueError, match=r"X\.parquet has several columns named 'x'"):
         find_stored(tmp_path / "X.parquet")
 
 
@@ -164,7 +164,9 @@ def test_large_row_groups_are_read_in_pieces(matrix_bytes, column_bytes, monkeyp
 def test_a_full_disk_is_an_error(monkeypatch):
     usage = shutil.disk_usage(".")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=1000))
-    with pytest.raises(GuidedError, match=r"needs 3\.7 GiB on the disk .* smaller row groups"):
+    with pytest.raises(
+        GuidedError, match=r"needs 3\.7 GiB of temporary disk space.* smaller row groups"
+    ):
         parquet_tables.check_room_on_disk(1_000_000, 1000, 4)
 
 
@@ -231,16 +233,16 @@ def test_files_of_a_folder_must_have_the_same_columns(tmp_path):
 
 
 def test_an_empty_folder_is_refused(tmp_path):
-    with pytest.raises(GuidedValueError, match="holds no Parquet file"):
+    with pytest.raises(GuidedValueError, match="contains no Parquet files"):
         find_stored(tmp_path)
-    with pytest.raises(GuidedValueError, match=r"X\.parquet is not there"):
+    with pytest.raises(GuidedValueError, match=r"X\.parquet was not found"):
         find_stored(tmp_path / "X.parquet")
     pq.write_table(pa.table({"x": [1.0][:0]}), tmp_path / "X.parquet")
-    with pytest.raises(GuidedValueError, match="holds 0 rows"):
+    with pytest.raises(GuidedValueError, match="has 0 rows"):
         find_stored(tmp_path)
 
 
-def test_an_open_file_does_not_say_where_it_is(path):
+def test_an_open_file_is_refused(path):
     with pytest.raises(GuidedTypeError, match="Pass the path"):
         find_stored(pq.ParquetFile(path))
     with pytest.raises(GuidedTypeError, match="must consist of Parquet files"):
@@ -252,7 +254,7 @@ def test_a_file_that_goes_away_is_an_error(tmp_path):
         pq.write_table(pa.table({"x": [1.0, 2.0]}), tmp_path / f"{name}.parquet")
     X = find_stored(tmp_path)
     (tmp_path / "b.parquet").unlink()
-    with pytest.raises(GuidedValueError, match=r"b\.parquet is not there"):
+    with pytest.raises(GuidedValueError, match=r"b\.parquet was not found"):
         np.asarray(X)
 
 
@@ -324,13 +326,15 @@ def test_the_index_of_a_folder_is_that_of_pandas(tmp_path):
     for place, parts in enumerate(([shifted[:2], shifted[2:]], mixed)):
         X = find_stored(_folder(tmp_path / f"refused{place}", parts))
         pairs = linkselect.Pairs(must=[(0, 1)], cannot=[(0, 3)])
-        with pytest.raises(GuidedValueError, match=r"index each.*sample_ids=, such as range\(6\)"):
+        with pytest.raises(
+            GuidedValueError, match=r"its own index.*sample_ids=, such as range\(6\)"
+        ):
             linkselect.ConstraintScore().fit(X, pairs=pairs)
         linkselect.ConstraintScore().fit(X, pairs=pairs, sample_ids=range(6))
         linkselect.VarianceScore().fit(X)
 
 
-def test_what_is_odd_about_an_index_is_ignored(tmp_path):
+def test_an_invalid_index_is_ignored(tmp_path):
     table = pa.table({"x": [1.0, 2.0, 5.0]})
     odd = [{"kind": "range", "start": 0, "stop": 9, "step": 0}, {"kind": "other"}, "gone", 7]
     for one in (*odd, {"kind": "range", "start": 5, "stop": 9, "step": 1}):
@@ -340,8 +344,8 @@ def test_what_is_odd_about_an_index_is_ignored(tmp_path):
 
 
 @pytest.mark.parametrize("other", [[1.5, 2.5, 4.0], [1, 2, 4]])
-def test_whole_numbers_that_floats_round_are_named(other, tmp_path):
+def test_integers_that_float64_rounds_are_named(other, tmp_path):
     columns = {"n": [2**60, 2**60 + 301, 2**60 + 903], "x": other}
     pq.write_table(pa.table(columns), tmp_path / "X.parquet")
-    with pytest.warns(UserWarning, match=r"1 feature of X has whole numbers above 2\^53.*: 'n'"):
+    with pytest.warns(UserWarning, match=r"1 feature of X has integers above 2\^53.*: 'n'"):
         linkselect.VarianceScore().fit(tmp_path / "X.parquet")

@@ -34,7 +34,7 @@ def test_the_bits_do_not_depend_on_the_number_of_threads(kind, tmp_path):
     X = given.stored(kind, tmp_path, given.random_values())
     found = {reduce_parts(X, given.rounding, given.join, n_jobs=n_jobs) for n_jobs in (1, 2, 4)}
     assert len(found) == 1
-    # Sums in another order do differ here.
+    # In a different order, the sums do differ.
     assert found != {sum(map_parts(X, given.rounding))}
 
 

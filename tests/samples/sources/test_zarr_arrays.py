@@ -1,4 +1,4 @@
-"""Zarr arrays, and what can be wrong with them."""
+"""Zarr arrays, including damaged files."""
 
 import os
 
@@ -72,7 +72,7 @@ def test_a_chunk_that_changes_is_an_error(path, values):
 
 
 @pytest.mark.parametrize("columns", [np.arange(91), np.arange(0, 91, 2)], ids=["all", "some"])
-def test_a_part_looks_at_its_own_chunks_only(columns, values, tmp_path):
+def test_a_part_checks_only_its_own_chunks(columns, values, tmp_path):
     array = given.store_zarr(tmp_path, values[:10].repeat(7, axis=1), chunks=(10, 13))
     X = find_stored(array)
     X = X if len(columns) == 91 else X.choose(columns)
@@ -92,12 +92,12 @@ def test_a_part_looks_at_its_own_chunks_only(columns, values, tmp_path):
 def test_a_chunk_that_goes_away_is_an_error(path):
     X = find_stored(path)
     (path / "c" / "3" / "1").unlink()
-    with pytest.raises(GuidedValueError, match=r"X\.zarr, file c/3/1, is not there, at .*c.3.1"):
+    with pytest.raises(GuidedValueError, match=r"X\.zarr, file c/3/1, was not found at .*c.3.1"):
         X.take([100])
 
 
 def test_an_array_is_found_from_every_folder(path, values, monkeypatch, tmp_path):
-    # Else all its values would be the fill value: chunks that are not there count as such.
+    # Otherwise, all values would be the fill value, which replaces missing chunks.
     monkeypatch.setattr(zarr_arrays, "MANY_FILES", 1)
     monkeypatch.chdir(path.parent)
     opened = [find_stored(path.name), find_stored(zarr.open(path.name, mode="r"))]
@@ -107,7 +107,7 @@ def test_an_array_is_found_from_every_folder(path, values, monkeypatch, tmp_path
         assert_array_equal(np.asarray(X), values)
     path.rename(tmp_path / "moved.zarr")
     for X in opened:
-        with pytest.raises(GuidedValueError, match=r"X\.zarr, file zarr\.json, is not there"):
+        with pytest.raises(GuidedValueError, match=r"X\.zarr, file zarr\.json, was not found"):
             np.asarray(X)
 
 
@@ -120,8 +120,8 @@ def test_a_chunk_that_was_cut_short_is_an_error(options, values, tmp_path):
         np.asarray(X)
 
 
-def test_folders_that_are_no_arrays_are_refused(tmp_path):
-    with pytest.raises(GuidedValueError, match=r"nowhere\.zarr is not there"):
+def test_folders_that_are_not_arrays_are_refused(tmp_path):
+    with pytest.raises(GuidedValueError, match=r"nowhere\.zarr was not found"):
         find_stored(tmp_path / "nowhere.zarr")
     (tmp_path / "empty.zarr").mkdir()
     with pytest.raises(GuidedValueError, match=r"empty\.zarr cannot be opened as a Zarr array"):

@@ -62,8 +62,7 @@ def check_names(names: Sequence[Hashable]) -> None:
         return
     twice = [repr(name) for name, n in Counter(names).items() if n > 1]
     raise GuidedValueError(
-        f"The AnnData object has {many(len(twice), 'duplicate feature name')}: "
-        f"{first_few(twice)}.",
+        f"The AnnData object has {many(len(twice), 'duplicate feature name')}: {first_few(twice)}.",
         "Make them unique: adata.var_names_make_unique().",
         "X",
     )

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 # twice the size of the column in the row group, and at most this much.
 COLUMN_BYTES = 4 * 2**20
 # A row group up to this size is read into a matrix. A larger one is read by rows if its reader
-# needs at most READER_BYTES; otherwise, groups of its columns are first written to a temporary file.
+# needs at most READER_BYTES; otherwise, groups of columns are first written to a temporary file.
 MATRIX_BYTES = 128 * 2**20
 READER_BYTES = 128 * 2**20
 GROUP_BYTES = 64 * 2**20

@@ -12,6 +12,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, issparse
 
+from linkselect._messages import many
 from linkselect._samples.sources.memory_maps import DAMAGED_NPY, why_damaged
 from linkselect.cli._errors import InputError, UsageError, nearest, shown
 from linkselect.cli._tables.features import from_matrix
@@ -206,4 +207,4 @@ def _check_matrix(matrix: Any, source: str) -> None:
         kind = {"c": "complex numbers", "O": "objects"}.get(matrix.dtype.kind, str(matrix.dtype))
         raise InputError(f"{source} holds {kind}, but features must be real numbers.")
     if matrix.shape[0] == 0:
-        raise InputError(f"{source} has {matrix.shape[1]} columns, but no rows.")
+        raise InputError(f"{source} has {many(matrix.shape[1], 'column')}, but no rows.")

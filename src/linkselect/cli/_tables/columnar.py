@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect._messages import many
 from linkselect.cli._errors import InputError
 from linkselect.cli._tables.features import (
     Parts,
@@ -169,7 +170,7 @@ def _gather(
         for role, place in roles.others.items():
             others[role] += columns[place].to_pylist()
     if n_rows == 0:
-        raise InputError(f"{file.name} has {len(names)} columns, but no rows.")
+        raise InputError(f"{file.name} has {many(len(names), 'column')}, but no rows.")
     return assemble(Parts(np.concatenate(blocks), places, texts, others), names, file, notes)
 
 
@@ -213,7 +214,7 @@ def _transposed(table: pa.Table, file: TableFile) -> Table:
     """Read a table whose rows are features, named by its index or its first text column."""
     table.validate(full=True)
     if not table.num_rows:
-        raise InputError(f"{file.name} has {table.num_columns} columns, but no rows.")
+        raise InputError(f"{file.name} has {many(table.num_columns, 'column')}, but no rows.")
     index = set(_index_columns(table.schema))
     texts = [place for place, field in enumerate(table.schema) if _is_text(field.type)]
     named = next((i for i in texts if table.column_names[i] in index), next(iter(texts), None))

@@ -27,7 +27,7 @@ MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None",
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a table.
+    """Options for reading a table.
 
     Parameters
     ----------
