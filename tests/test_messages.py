@@ -42,7 +42,7 @@ def test_errors_are_of_the_usual_types():
 @every_error
 @pytest.mark.parametrize("again", [lambda error: pickle.loads(pickle.dumps(error)), copy.copy])
 def test_pickles_and_copies_keep_both_parts(kind, again):
-    error = kind("The problem.", "The way out.")
+    error = kind("The problem.", "The hint.")
     other = again(error)
     assert type(other) is kind
     assert (other.problem, other.hint, str(other)) == (error.problem, error.hint, str(error))

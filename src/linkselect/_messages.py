@@ -131,16 +131,29 @@ def pairs_text(n_must: int, n_cannot: int) -> str:
     return " and ".join(many(number, kind) for number, kind in kinds if number) or "no pairs"
 
 
-def shortened(text: str, length: int = 40) -> str:
+def shortened(text: str, length: int = 40, dots: str = "...") -> str:
     """Shorten a long text in the middle, because names often differ at their ends.
 
     Examples
     --------
     >>> shortened("sensor_12_mean_of_the_temperature", 20)
-    'sensor_1...mperature'
+    'sensor_12_...erature'
     """
-    head = (length - 3) // 2
-    return text if len(text) <= length else f"{text[:head]}...{text[head + 3 - length :]}"
+    head, tail = text[: length // 2], text[length // 2 + len(dots) - length :]
+    return text if len(text) <= length else f"{head}{dots}{tail}"
+
+
+def about_constant(n_constant: int, n_features: int) -> list[str]:
+    """Return a note on constant features, if there are any.
+
+    Examples
+    --------
+    >>> about_constant(2, 11), about_constant(0, 11)
+    (['2 of 11 features are constant and carry no information.'], [])
+    """
+    verbs = "is constant and carries" if n_constant == 1 else "are constant and carry"
+    note = f"{n_constant:,} of {many(n_features, 'feature')} {verbs} no information."
+    return [note] if n_constant else []
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

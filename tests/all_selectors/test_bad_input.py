@@ -69,7 +69,7 @@ def test_missing_labels_are_refused(selector, X, y, pairs):
         selector.fit(X, np.full(12, 7))
     with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows. Pass one label"):
         selector.fit(X, y[:5])
-    with pytest.raises(ValueError, match=r"y has 12 labels, but X has \d+ rows.*pass X.T if"):
+    with pytest.raises(ValueError, match=r"y has 12 labels, but X has \d+ rows.*pass X.T"):
         selector.fit(X.T, y)
     with pytest.raises(
         ValueError, match=r"missing labels? \(None, NaN or empty text\).*such as SCGS"
@@ -136,7 +136,7 @@ def test_classes_with_one_sample_each_have_no_must_link(X):
 @every_pair_selector
 def test_minus_one_means_unlabelled(selector, X):
     y = np.where(np.arange(12) < 6, -1, 1)
-    with pytest.raises(ValueError, match=r"marked -1.*means unlabelled here.*y == -1, 0, y"):
+    with pytest.raises(ValueError, match=r"label -1.*means unlabelled here.*y == -1, 0, y"):
         selector.fit(X, y)
 
 
@@ -178,21 +178,21 @@ def test_pairs_out_of_range_are_refused(selector, X):
 
 @every_pair_selector
 def test_mismatched_sample_ids_are_refused(selector, X, pairs):
-    with pytest.raises(ValueError, match="sample_ids has 3 entries, but there are 12 samples"):
+    with pytest.raises(ValueError, match="sample_ids has 3 ids for 12 samples"):
         selector.fit(X, pairs=pairs, sample_ids=[0, 1, 2])
-    with pytest.raises(ValueError, match="id 4 names more than one row"):
+    with pytest.raises(ValueError, match="Duplicate sample id 4"):
         selector.fit(X, pairs=pairs, sample_ids=[*range(11), 4])
     twice = pd.DataFrame(X, index=[0] * 12)
-    with pytest.raises(ValueError, match="id 0 names more than one row.*reset_index"):
+    with pytest.raises(ValueError, match="Duplicate sample id 0.*reset_index"):
         selector.fit(twice, pairs=pairs)
     as_text = [str(i) for i in range(12)]
-    with pytest.raises(ValueError, match=r"None of the 4 pairs.*names 0 \(int\).*'0' \(str\)"):
+    with pytest.raises(ValueError, match=r"No pair has both.*names 0 \(int\).*'0' \(str\)"):
         selector.fit(X, pairs=pairs, sample_ids=as_text)
 
 
 @every_pair_selector
 def test_a_fold_that_loses_its_pairs(selector, X, pairs):
-    with pytest.warns(UserWarning, match="3 of 4 pairs are ignored because X does not"):
+    with pytest.warns(UserWarning, match="Ignoring 3 of 4 pairs because X does not"):
         ls.ConstraintScore(criterion="difference").fit(
             X[2:], pairs=pairs, sample_ids=np.arange(2, 12)
         )
@@ -377,7 +377,7 @@ def test_one_class_and_None_elsewhere_counts_as_one_class(X):
 
 @pytest.mark.parametrize("selector", SUPERVISED, ids=repr)
 def test_labels_of_mixed_types_and_missing_ones(selector, X):
-    with pytest.raises(ValueError, match="mixes labels of the types int, str"):
+    with pytest.raises(ValueError, match=r"different types \(int, str\)"):
         selector.fit(X, np.array(["a", 1] * 6, dtype=object))
     for nothing in (None, pd.NA):
         y = np.array(["a", "b", nothing] * 4, dtype=object)

@@ -1,4 +1,4 @@
-"""`make bench`: growth, ratios, agreement, tables, and one measurement in processes of its own."""
+"""Tests of `make bench`: growth, ratios, agreement, tables and measuring processes."""
 
 import ast
 from importlib import import_module
@@ -16,7 +16,7 @@ OURS = "linkselect"
 
 @pytest.fixture
 def part(monkeypatch):
-    """Import a module of the benchmarks, which are no package of the library."""
+    """Import a benchmark module, which is not part of the library."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return lambda name: import_module(f"against.{name}")
 
@@ -42,7 +42,10 @@ def measured(seconds, *, same=True, found="same order", failed=None, peak=3 << 2
 
 
 def task_and_records(*others, ours=(1.0, 2.0, 4.0), data="generated"):
-    """A task measured at three sizes; the others are pairs of a contender and its times."""
+    """Return a task measured at three sizes.
+
+    Every other contender comes with a function that turns our time into its result.
+    """
     task = SimpleNamespace(title="A Score", contenders=(contender(OURS), *(c for c, _ in others)))
     sizes = [(100, 10), (200, 10), (400, 10)]
     records = [
@@ -66,20 +69,20 @@ def test_growth_finds_the_powers(results):
 
 
 def test_growth_is_least_squares_in_logarithms(results):
-    # Times 1, 4, 4 at 1, 2, 4 times the samples: the line through the logarithms has slope 1.
+    # For 1, 2 and 4 times as many samples, times of 1, 4 and 4 s give a log-log slope of 1.
     in_samples, in_features = results.growth([(10, 5), (20, 5), (40, 5)], [1.0, 4.0, 4.0])
     assert in_samples == pytest.approx(1.0)
     assert in_features is None
     assert results.growth([(10, 5), (20, 10)], [1.0, 2.0]) == (None, None)
 
 
-def test_ratios_are_taken_turn_by_turn(results):
-    # Both were slow in the third turn, so the ratio was not.
+def test_ratios_are_computed_within_each_turn(results):
+    # Both were slow in the third turn, so this ratio is not an outlier.
     assert results.ratio_range([1.0, 2.0, 10.0], [3.0, 4.0, 30.0]) == (3.0, 2.0, 3.0)
     assert results.ratio_range([1.0], []) is None
 
 
-def test_scores_agree_within_a_share_of_the_largest(agreement):
+def test_scores_agree_relative_to_the_largest(agreement):
     compare = agreement.same_scores(1e-3)
     assert compare(np.array([100.0, 1.0]), np.array([100.0, 1.05])).same
     assert not compare(np.array([1.0, 1.0]), np.array([1.0, 1.05])).same
@@ -87,7 +90,7 @@ def test_scores_agree_within_a_share_of_the_largest(agreement):
     assert not compare(np.ones(2), np.array([1.0, np.nan])).same
 
 
-def test_an_order_agrees_if_our_scores_fall_along_it(agreement):
+def test_an_order_agrees_if_our_scores_decrease_along_it(agreement):
     scores = np.array([0.5, 3.0, 1.0])
     larger = agreement.same_order(1e-9, larger_is_better=True)
     smaller = agreement.same_order(1e-9, larger_is_better=False)
@@ -99,7 +102,7 @@ def test_an_order_agrees_if_our_scores_fall_along_it(agreement):
     assert larger(nearly, np.array([0, 1])).same
 
 
-def test_a_choice_agrees_in_order_or_as_a_set(agreement):
+def test_a_selection_agrees_in_order_or_as_a_set(agreement):
     ours = np.array([4, 2, 7])
     turned = np.array([2, 4, 7])
     assert not agreement.same_choice(ordered=True)(ours, turned).same
@@ -108,13 +111,13 @@ def test_a_choice_agrees_in_order_or_as_a_set(agreement):
     assert (less.same, less.found) == (False, "2 of 3 features shared")
 
 
-def test_rankings_agree_by_their_correlation(agreement):
+def test_rankings_agree_if_highly_correlated(agreement):
     compare = agreement.same_ranking(0.9)
     assert compare(np.arange(10.0), np.arange(10.0) ** 3).found == "rank correlation 1.000"
     assert not compare(np.arange(10.0), np.arange(10.0)[::-1]).same
 
 
-def test_neighbors_agree_in_any_order_but_a_few(agreement):
+def test_neighbors_agree_in_any_order_with_few_exceptions(agreement):
     ours = np.tile([[1, 2]], (100, 1))
     other = np.tile([[2, 1]], (100, 1))
     assert agreement.same_neighbors(0.99)(ours, other).same
@@ -139,7 +142,7 @@ def test_a_ratio_is_printed_only_if_outputs_agree(results):
     assert (ratio, said) == ("", "more than 9 s")
 
 
-def test_who_is_ahead_is_told_with_the_reason(results):
+def test_a_faster_alternative_is_reported_with_the_reason(results):
     ours = measured([2.0, 2.0, 2.0])
     ratio, said = results.verdict(contender(ahead="it rounds"), ours, measured([1.0] * 3))
     assert ratio.startswith("0.50")
@@ -148,13 +151,13 @@ def test_who_is_ahead_is_told_with_the_reason(results):
     assert "**faster in most turns**: it rounds" in mostly
 
 
-def test_a_limit_is_no_alternative(results):
+def test_a_limit_is_not_an_alternative(results):
     ratio, said = results.verdict(contender(limit=True), measured([3.0]), measured([2.0]))
     assert ratio == ""
     assert "1.50 (1.50 to 1.50) times" in said
 
 
-def test_the_summary_has_the_largest_size_at_which_others_took_part(results):
+def test_the_summary_has_the_largest_size_with_a_comparison(results):
     def gives_up(time):
         return measured([3 * time] * 5) if time < 4 else measured([], failed="more than 9 s")
 
@@ -173,17 +176,17 @@ def test_the_summary_has_the_largest_size_at_which_others_took_part(results):
     assert "linkselect, slowly" in second
 
 
-def test_the_page_holds_all_sizes_growth_and_machine(results):
+def test_the_page_has_all_sizes_growth_and_the_machine(results):
     rival = contender(), lambda time: measured([2 * time] * 5)
     task, records = task_and_records(rival)
     page = results.results_page({"a": task}, {"a": records}, {"processor": "one | two"})
-    assert page.count("2.00 (2.00 to 2.00)") == 4  # the summary and three sizes
+    assert page.count("2.00 (2.00 to 2.00)") == 4  # in the summary and for each of three sizes
     assert "| A Score, up to 400 x 10 | rival | 1.0 |  |" in page
     assert "| processor | one \\| two |" in page
     assert "| 400 x 10 | rival | 8.00 s | 3 MB | 5 |" in page
 
 
-def test_the_summary_is_between_its_marks(results):
+def test_the_summary_is_found_between_its_marks(results):
     page = "before\n<!-- summary of make bench -->\ntable\n<!-- end of summary -->\nafter"
     assert results.summary_of(page) == "table"
 
@@ -203,7 +206,7 @@ def test_the_page_of_the_docs_includes_the_results():
         assert mark in (BENCHMARKS / "RESULTS.md").read_text(encoding="utf-8")
 
 
-def test_the_line_on_speed_has_the_extremes_and_skips_rows_without_a_ratio(results):
+def test_the_speed_line_has_the_extremes_and_skips_rows_without_a_ratio(results):
     head = "\n".join(results.SUMMARY_HEAD)
     rows = [
         "| A, 5 x 2 | 1 s | rival `a` | 2 s | 2.00 (1 to 3) | same |",
@@ -217,7 +220,7 @@ def test_the_line_on_speed_has_the_extremes_and_skips_rows_without_a_ratio(resul
     assert "median 4.00" in line
 
 
-def test_every_alternative_takes_part_and_what_cannot_agree_says_why(part):
+def test_every_alternative_is_measured_and_compared(part):
     tasks = part("tasks").TASKS
     names = {c.name for task in tasks.values() for c in task.others if not (c.limit or c.own)}
     lines = (BENCHMARKS / "requirements.txt").read_text().splitlines()
@@ -233,7 +236,7 @@ def test_every_alternative_takes_part_and_what_cannot_agree_says_why(part):
         assert all(c.own for c in task.others) or task.repeats >= 5
 
 
-def test_alternatives_are_imported_by_the_process_that_measures_them_only():
+def test_only_the_measuring_process_imports_alternatives():
     library = list((ROOT / "src").rglob("*.py"))
     for file in [*library, *BENCHMARKS.glob("against/*.py"), BENCHMARKS / "run.py"]:
         tree = ast.parse(file.read_text(encoding="utf-8"))

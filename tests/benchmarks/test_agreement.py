@@ -1,4 +1,4 @@
-"""The script that writes the results into the pages of docs/reproduction."""
+"""Tests of the script that writes the results into the pages of docs/reproduction."""
 
 import runpy
 import sys
@@ -15,7 +15,7 @@ YEAR_2020 = "similarity-constraint-score-2020"
 
 @pytest.fixture
 def written(tmp_path, monkeypatch):
-    """Return what runs the script and reads what it writes about the results of 2020."""
+    """Return a function that runs the script on the 2020 results and returns the written page."""
 
     def write():
         page = tmp_path / "page.md"
@@ -28,7 +28,7 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def test_tables_with_their_runs_and_units(tmp_path, written):
+def test_tables_have_runs_and_units(tmp_path, written):
     write_cells(
         tmp_path / "table-3.csv",
         [
@@ -75,7 +75,7 @@ def test_rank_sums_are_compared_by_winner(tmp_path, written):
     assert "| WBCD | eps^S → C1 (1) |" in text
 
 
-def test_columns_are_named_by_method_and_setting_and_only_figures_repeat_their_runs(
+def test_columns_are_named_by_method_and_setting(
     tmp_path, written
 ):
     settings = [("10 links", 5.0), ("4 links", 6.0)]

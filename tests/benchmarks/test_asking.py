@@ -1,4 +1,4 @@
-"""The simulation of a person who is asked: what is counted, and that it can be stopped."""
+"""Tests of the simulated annotator: which results count, stored results, and the tables."""
 
 import importlib
 from pathlib import Path
@@ -44,7 +44,7 @@ def test_draws_count_for_their_data_set_and_only_in_pairs(module):
 
 
 @pytest.mark.parametrize("person", ["always right", "10 % wrong", "20 % unsure"])
-def test_a_person_answers_as_often_as_it_says(module, person):
+def test_a_person_errs_and_hesitates_as_specified(module, person):
     X, y = blobs()
     asking = module("asking_person")
     wrong, unsure = asking.PERSONS[person]
@@ -56,7 +56,7 @@ def test_a_person_answers_as_often_as_it_says(module, person):
     assert len(queries.history) == 80
 
 
-def test_what_was_measured_is_not_measured_again(module, monkeypatch, tmp_path, capsys):
+def test_stored_results_are_not_computed_again(module, monkeypatch, tmp_path, capsys):
     asking = module("asking_person")
     monkeypatch.setattr(asking, "STORE", tmp_path / "asking.jsonl")
     asking.run([("twice", 1), ("twice", 2)], {"twice": lambda value: 2 * value})
@@ -65,7 +65,7 @@ def test_what_was_measured_is_not_measured_again(module, monkeypatch, tmp_path, 
     assert "1 of 1" in capsys.readouterr().err
 
 
-def test_every_order_that_was_tried_asks_what_is_not_known(module):
+def test_every_strategy_asks_only_undetermined_pairs(module):
     X, y = blobs()
     for strategy in module("asking_orders").TRIED.values():
         queries, history = PairQueries(X, random_state=0), ()
@@ -79,7 +79,7 @@ def test_every_order_that_was_tried_asks_what_is_not_known(module):
             history += ((a, b, said),)
 
 
-def test_differences_are_expected_as_the_model_says(module):
+def test_expected_differences_equal_those_of_the_model(module):
     orders = module("asking_orders")
     X, _ = blobs()
     queries = PairQueries(X, Pairs(must=[(0, 3), (1, 4), (4, 7)]), random_state=0)
@@ -95,7 +95,7 @@ def test_differences_are_expected_as_the_model_says(module):
     expected = np.diag(T)[:, None] + np.diag(T) - 2 * T
     posterior = orders.Posterior(queries._samples)
     np.testing.assert_allclose(posterior.gaps(queries._all.known, rows, rows), expected, atol=1e-9)
-    # As if an answer had not been given: without it, if all others stay.
+    # Without an answer, the posterior equals that of the remaining pairs alone.
     fewer = PairQueries(X, Pairs(must=[(0, 3), (4, 7)]), random_state=0)
     link = np.array([[1, 4]])
     np.testing.assert_allclose(
@@ -104,7 +104,7 @@ def test_differences_are_expected_as_the_model_says(module):
 
 
 def course(gains, stayed=1.0, alike=3, n_answers=10):
-    """Return states after every ten answers, whose accuracies grow as they say."""
+    """Return states after every ten answers, whose accuracy grows by `gains`."""
     reached = 50.0 + np.cumsum(gains)
     same = {"best": [1.0] * 3, "many": [1.0] * 3, "stayed": stayed, "auc": None, "p": None}
     return [
@@ -113,7 +113,7 @@ def course(gains, stayed=1.0, alike=3, n_answers=10):
     ]
 
 
-def test_states_are_those_that_the_page_can_compare(module):
+def test_states_have_earlier_and_later_results(module):
     states = module("asking_advice").states
     units = {("course", "khan", 0, "always right"): course([0, 1, 2, 4, 8])}
     found = states(units, ("khan",))
@@ -125,7 +125,7 @@ def test_states_are_those_that_the_page_can_compare(module):
     assert states(ended, ("khan",)) == [], "no question was left"
 
 
-def test_advice_counts_runs_by_what_stayed(module):
+def test_advice_groups_runs_by_stability(module):
     tables = module("asking_advice")
     units = {}
     for draw in range(10):
@@ -141,7 +141,7 @@ def test_advice_counts_runs_by_what_stayed(module):
     assert len(better) == 2
 
 
-def test_noise_counts_single_results_and_two_in_a_row(module):
+def test_noise_counts_single_and_consecutive_results(module):
     noise_table = module("asking_advice").noise_table
     p_values = ([0.5, None, 0.025, 0.5], [0.5, 0.02, 0.01, 0.5], [None] * 4, [0.3] * 4)
     units = {("noise", seed, 2, "grow"): found for seed, found in enumerate(p_values)}

@@ -1,4 +1,4 @@
-"""Nothing is lost: the benchmark that kills the server, in small."""
+"""Tests of the benchmark that kills the server: no answer is lost."""
 
 import importlib.util
 from pathlib import Path
@@ -17,7 +17,7 @@ def script():
 
 
 @pytest.mark.slow
-def test_killed_at_random_moments(script, tmp_path):
+def test_no_answer_is_lost_when_the_server_is_killed(script, tmp_path):
     n_confirmed, lost, left_over = script.kill_often(tmp_path, 2, seed=1)
     assert (lost, left_over) == ([], [])
     assert n_confirmed > 0
@@ -30,7 +30,7 @@ def test_two_windows_at_once(script, tmp_path):
     assert n_once > 15, "they ask different questions"
 
 
-def test_what_is_lost_is_noticed(script, tmp_path):
+def test_lost_answers_are_found(script, tmp_path):
     out = tmp_path / "pairs.csv"
     out.write_text("a,b,link\n0,1,must\n2,3,cannot\n")
     there = [(1, 0, "alike"), (2, 3, "different")]

@@ -1,4 +1,4 @@
-"""A few of the mutated files of `make fuzz`, with fixed seeds."""
+"""Tests of a few mutated files of `make fuzz`, with fixed seeds."""
 
 import os
 import subprocess

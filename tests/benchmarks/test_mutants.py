@@ -1,4 +1,4 @@
-"""`make mutants`: which tests run for a changed line, what their end says, and what is written."""
+"""Tests of `make mutants`: the choice of tests, the outcome of a mutant, and the report."""
 
 import signal
 import tomllib
@@ -14,7 +14,7 @@ SOURCE = "src/linkselect/graphs/_graph_types.py"
 
 @pytest.fixture
 def part(monkeypatch):
-    """Import a module of the benchmarks, which are no package of the library."""
+    """Import a benchmark module, which is not part of the library."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return import_module
 
@@ -31,7 +31,7 @@ def cover(part):
     return part("mutation.covering").Cover([{"seconds": seconds, "lines": {SOURCE: lines}}])
 
 
-def test_tests_that_reach_a_line(cover):
+def test_tests_that_cover_a_line(cover):
     code = "def f(a=1):\n  if a:\n    a = [\n      1,\n      2,\n    ]\n  g()\n"
     assert cover.reaching(SOURCE, code, 7) == {"tests/graphs/test_graph_types.py::test_c"}
     assert len(cover.reaching(SOURCE, code, 4)) == 3, "a statement is reached as a whole"
@@ -39,7 +39,7 @@ def test_tests_that_reach_a_line(cover):
     assert cover.reaching(SOURCE, code, 2) == set(), "nothing reaches it"
 
 
-def test_the_mirror_comes_first_then_one_case_of_each_test(cover):
+def test_the_test_file_of_a_module_comes_first(cover):
     names = [test.split("::")[1] for test in cover.in_order(cover.seconds, SOURCE, 60)]
     assert names == ["test_c", "test_a[1]", "test_b", "test_a[2]"]
     names = [test.split("::")[1] for test in cover.in_order(cover.seconds, SOURCE, 9.25)]
@@ -55,7 +55,7 @@ def test_lines_of_the_statement_around_a_line(part):
     assert list(lines(code, 8)) == [8]
 
 
-def test_what_the_end_of_the_tests_says(part):
+def test_outcomes_by_exit_status(part):
     outcome = part("mutation.trying").outcome
     assert [outcome(code) for code in (0, 1, 2)] == ["survived", "killed", "killed"]
     assert outcome(-signal.SIGPROF) == "hangs"
@@ -64,7 +64,7 @@ def test_what_the_end_of_the_tests_says(part):
         outcome(3)
 
 
-def test_the_share_is_of_those_that_do_not_compute_the_same(part):
+def test_the_share_ignores_equivalent_mutants(part):
     mutants = part("mutants")
     ends = ["killed", "hangs", "crashes", "survived", "survived"]
     lines = [
@@ -76,7 +76,7 @@ def test_the_share_is_of_those_that_do_not_compute_the_same(part):
     assert "5 mutants, seed 9, from 70 places" in said
 
 
-def test_counts_of_a_seed_stay_beside_those_of_others(part, tmp_path, monkeypatch, capsys):
+def test_a_report_replaces_only_the_table_of_its_seed(part, tmp_path, monkeypatch, capsys):
     mutants = part("mutants")
     monkeypatch.setattr(mutants, "PAGE", tmp_path / "page.md")
     places = [mutants.place_of(seed, is_first) for seed in (8, 9) for is_first in (True, False)]
@@ -100,7 +100,7 @@ def test_counts_of_a_seed_stay_beside_those_of_others(part, tmp_path, monkeypatc
     ]
 
 
-def test_survivors_are_tried_again_with_other_or_more_tests(part):
+def test_survivors_are_tried_again_with_different_or_more_tests(part):
     mutants = part("mutants")
     tests = ["tests/graphs/test_graph_types.py::test_a", "tests/graphs/test_graph_types.py::test_b"]
     survived = {"outcome": "survived", "tests": mutants.hash_of_tests(tests), "budget": 5}
@@ -112,7 +112,7 @@ def test_survivors_are_tried_again_with_other_or_more_tests(part):
     assert not mutants.needs_trial({**survived, "outcome": "killed"}, tests, 30)
 
 
-def test_every_mutant_that_computes_the_same_has_a_reason(part):
+def test_every_equivalent_mutant_has_a_reason(part):
     given = tomllib.loads((BENCHMARKS / "mutants_equivalent.toml").read_text())["equivalent"]
     assert len(part("mutants").read_equivalent()) == len(given), "one is named twice"
     package = BENCHMARKS.parent / "src" / "linkselect"

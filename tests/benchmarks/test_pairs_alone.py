@@ -1,4 +1,4 @@
-"""The benchmark of LinkSelector: what methods are told, what is kept, and what its tables say."""
+"""Tests of the LinkSelector benchmark: supervision, measurements, stored results, and tables."""
 
 import importlib
 import json
@@ -16,7 +16,7 @@ CLASSES = np.repeat([0, 1, 2], 30)
 
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
-    """Return the script with one made table of 90 x 110 in the place of the data sets."""
+    """Return the benchmark module with one generated data set of 90 samples and 110 features."""
     monkeypatch.syspath_prepend(Path(__file__).parents[2] / "benchmarks")
     module = importlib.import_module("pairs_alone")
     rng = np.random.default_rng(0)
@@ -42,22 +42,22 @@ def measured(kind, name, draw, **values):
     return {"set": name, "draw": draw, "kind": kind, "values": values}
 
 
-# -- samples and what is known of them ----------------------------------------------------------
+# -- samples and supervision --------------------------------------------------------------------
 
 
-def test_no_data_set_is_both_chosen_on_and_held_out(bench):
+def test_no_data_set_is_used_for_both_tuning_and_testing(bench):
     assert (len(bench.CHOSEN_ON), len(bench.HELD_OUT)) == (30, 9)
     assert len({*bench.CHOSEN_ON, *bench.HELD_OUT}) == 39
 
 
-def test_no_column_is_left_out_and_nothing_is_missing(bench):
+def test_all_columns_are_read_and_missing_values_filled(bench):
     X, y = bench.read("trace")
     assert X.shape == (90, 110)
     assert np.isfinite(X).all()
     assert_array_equal(y, CLASSES)
 
 
-def test_training_samples_alone_scale_both_halves(bench):
+def test_both_halves_are_scaled_by_the_training_samples(bench):
     X, y = bench.read("trace")
     data = bench.split(X, y, 0)
     assert data.train.min() == 0
@@ -67,7 +67,7 @@ def test_training_samples_alone_scale_both_halves(bench):
     assert not set(map(tuple, data.X)) & set(map(tuple, data.X_test))
 
 
-def test_one_kind_of_link_is_that_of_both_kinds(bench):
+def test_links_of_one_kind_equal_those_of_both_kinds(bench):
     both = bench.known("100 pairs", CLASSES, 0)["pairs"]
     assert (both.n_must, both.n_cannot) == (50, 50)
     assert bench.known("50 must-links", CLASSES, 0)["pairs"].must == both.must
@@ -82,7 +82,7 @@ def test_a_tenth_of_each_kind_is_wrong(bench):
     assert {*pairs.must, *pairs.cannot} == {*right.must, *right.cannot}
 
 
-def test_pairs_as_they_come_are_right_and_mostly_cannot_links(bench):
+def test_randomly_drawn_pairs_are_correct_and_mostly_cannot_links(bench):
     pairs = bench.known("100 pairs as they come", CLASSES, 0)["pairs"]
     assert pairs.n_must + pairs.n_cannot == 100
     assert pairs.n_must < pairs.n_cannot
@@ -90,7 +90,7 @@ def test_pairs_as_they_come_are_right_and_mostly_cannot_links(bench):
     assert all(CLASSES[a] != CLASSES[b] for a, b in pairs.cannot)
 
 
-def test_links_beside_labels_are_between_other_rows(bench):
+def test_links_added_to_labels_are_between_unlabelled_rows(bench):
     few = bench.known("3 labels per class", CLASSES, 0)["y"]
     assert_array_equal(np.bincount(few[few >= 0]), [3, 3, 3])
     pairs = bench.known("3 labels per class and 20 must-links", CLASSES, 0)["pairs"]
@@ -112,27 +112,27 @@ def test_a_unit_has_a_value_for_every_method(bench, kind):
     values = bench.unit(("trace", 0, kind, labels))["values"]
     assert list(values) == list(labels)
     assert all(np.isfinite(found).all() for found in values.values())
-    # What was measured of one method does not hang on the others.
+    # Results of a method do not depend on the others.
     assert bench.unit(("trace", 0, kind, labels[-1:]))["values"] == {labels[-1]: values[labels[-1]]}
 
 
-def test_a_method_that_refuses_has_no_value(bench):
+def test_a_method_that_raises_has_no_value(bench):
     labels = ["ConstraintScore", "LinkSelector"]
     values = bench.unit(("trace", 0, "10 must-links", labels))["values"]
     assert values["ConstraintScore"] is None
     assert len(values["LinkSelector"]) == 3
 
 
-def test_wrong_pairs_are_found_and_candidates_judged(bench):
+def test_wrong_pairs_are_found_and_methods_compared(bench):
     auc = bench.unit(("trace", 0, "suspects", ["100 pairs"]))["values"]["100 pairs"]
     assert 0.6 < auc <= 1
     judged = bench.unit(("trace", 0, "choice", ["LSDF"]))["values"]["LSDF"]
     assert all(0 <= one <= 1 for one in judged["20 pairs"])
-    # 100 pairs join the 45 samples so far that they cannot be split into five folds.
+    # The groups formed by 100 pairs are too large to split 45 samples into five folds.
     assert "100 pairs" not in judged
 
 
-def test_forests_need_as_many_features_as_they_are_tried_with(bench):
+def test_forests_need_enough_features(bench):
     X, y = bench.read("trace")
     data = bench.split(X[:, :9], y, 0)
     *others, forest = bench.accuracy(data, np.arange(9))
@@ -154,7 +154,7 @@ def test_a_highly_correlated_feature_counts_as_found(bench):
 # -- the run ------------------------------------------------------------------------------------
 
 
-def test_what_was_measured_is_not_measured_again(bench):
+def test_stored_results_are_not_computed_again(bench):
     units = [bench.unit(("trace", 0, "nothing", bench.KINDS["nothing"]))]
     bench.STORE.write_text("".join(json.dumps(one) + "\n" for one in units))
     options = asked(bench, only=["nothing"])
@@ -182,7 +182,7 @@ def test_the_first_draw_of_all_sets_comes_first(bench):
 
 
 def pair_units():
-    """Return two sets: one method is behind by 4 and ahead by 2, another refuses one of them."""
+    """Return results of two sets: one method loses by 4 and wins by 2; another fails on one set."""
     found = []
     for name, link, consensus in [("su", 80.0, 76.0), ("trace", 60.0, 62.0)]:
         values = {"LinkSelector": [link] * 3, "ConsensusSelector": [consensus] * 3}
@@ -192,7 +192,7 @@ def pair_units():
     return found
 
 
-def test_methods_are_compared_where_both_work(made_tables):
+def test_methods_are_compared_where_both_have_results(made_tables):
     text = made_tables.tables(pair_units())
     assert "Held-out data sets (2 sets, 1 draw each):" in text
     assert "| LinkSelector | 70.0 / 70.0 / 70.0 | - | - |" in text
@@ -201,13 +201,13 @@ def test_methods_are_compared_where_both_work(made_tables):
     assert "| ConsensusSelector | +1.0 [-2.0, 4.0], 1/2 | - | - | - |" in text
     assert "| SCGS | +10.0 [10.0, 10.0], 1/1 |" in text
     assert "| *su* | 80.0 / - | 76.0 / - | refuses / - | 40.0 | - | - |" in text
-    # Sorted by the mean, and what was not measured has no section.
+    # Rows are sorted by their mean, and a kind without results has no section.
     places = [text.index(f"\n| {one}") for one in ("LinkSelector", "Consensus", "SCGS", "random")]
     assert places == sorted(places)
     assert "## Stability" not in text
 
 
-def test_draws_count_once_for_each_set(made_tables):
+def test_every_data_set_has_the_same_weight(made_tables):
     units = [measured("20 pairs", "su", i, LinkSelector=[50.0 + i] * 3) for i in range(3)]
     units += [measured("20 pairs", "trace", 0, LinkSelector=[90.0] * 3)]
     text = made_tables.tables(units)
@@ -239,7 +239,7 @@ def test_other_tables(made_tables):
     assert "| always LinkSelector | -2.0 | - | - |" in text
 
 
-def test_only_what_stands_between_its_marks_is_replaced(made_tables, monkeypatch, tmp_path):
+def test_only_text_between_the_marks_is_replaced(made_tables, monkeypatch, tmp_path):
     page = made_tables.PAGE.read_text(encoding="utf-8")
     copy = tmp_path / "page.md"
     copy.write_text(page, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The scripts that try other readings of the similarity score paper."""
+"""Tests of the scripts that try alternative interpretations of the similarity score paper."""
 
 import runpy
 from pathlib import Path
@@ -13,7 +13,7 @@ from linkselect.reproduction._papers.similarity_2020.clustering import label_by_
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
-def test_every_reading_of_the_clustering_keeps_the_known_labels():
+def test_every_variant_of_the_clustering_keeps_the_known_labels():
     readings = runpy.run_path(str(BENCHMARKS / "clustering_readings.py"))["readings"]
     X, y = make_blobs(90, centers=3, cluster_std=0.3, center_box=(0, 1.5), random_state=1)
     labels = np.full(90, -1)
@@ -28,7 +28,7 @@ def test_every_reading_of_the_clustering_keeps_the_known_labels():
     assert_array_equal(found[chosen], label_by_clustering(X, labels))
 
 
-def test_winners_are_shared_where_one_is_always_ahead():
+def test_winners_are_shared_if_one_always_leads():
     script = runpy.run_path(str(BENCHMARKS / "winners.py"))
     rng = np.random.default_rng(0)
     always = np.array([[1.0] * 8, [2.0] * 8])

@@ -1,4 +1,4 @@
-"""The benchmark of samples outside memory: what it makes, watches, keeps and writes."""
+"""Tests of the benchmark of samples outside memory: its data, measurements and tables."""
 
 import importlib
 import json
@@ -25,7 +25,7 @@ def benchmarks(monkeypatch, tmp_path):
     return found
 
 
-def test_all_kinds_hold_the_same_values(benchmarks, tmp_path):
+def test_all_kinds_of_files_have_the_same_values(benchmarks, tmp_path):
     data = benchmarks.stored_data
     X = data.tall_in_memory(100, 7)
     data.write_parquet(tmp_path / "X.parquet", 100, 7)
@@ -35,13 +35,13 @@ def test_all_kinds_hold_the_same_values(benchmarks, tmp_path):
         for how in ("library", "slabs"):
             found = benchmarks.stored_runs.read({"how": how, "file": str(tmp_path / f"X.{kind}")})
             assert found["total"] == 100
-    # A smaller table is the beginning of a larger one.
+    # A smaller table equals the first rows of a larger one.
     assert_array_equal(data.tall_in_memory(60, 7), X[:60])
     classes = np.concatenate([classes for *_, classes in data.tall_blocks(100, 7)])
     assert_array_equal(data.tall_classes(100), classes)
 
 
-def test_wide_files_hold_the_same_values(benchmarks, tmp_path, monkeypatch):
+def test_wide_files_have_the_same_values(benchmarks, tmp_path, monkeypatch):
     monkeypatch.setattr(benchmarks.stored_data, "WIDE_BLOCK", 30)
     benchmarks.stored_data.write_wide(tmp_path, 5, 70)
     X = np.load(tmp_path / "wide.npy")
@@ -62,21 +62,21 @@ def test_a_process_is_measured_once(benchmarks, tmp_path, monkeypatch):
     assert again.measure("moments/100/memory/VarianceScore nothing", "fit", task) == found
 
 
-def test_a_search_is_compared_with_its_products(benchmarks, tmp_path, monkeypatch):
+def test_the_time_of_a_search_is_compared_with_its_products(benchmarks, tmp_path, monkeypatch):
     runs = benchmarks.stored_runs
     benchmarks.stored_data.write_zarr(tmp_path / "X.zarr", 100, 5)
     monkeypatch.setattr(runs, "product_seconds", lambda n_columns: 2.0)
     task = {"method": "LaplacianScore", "known": None, "products": True, "shape": [100, 5]}
     task |= {"options": {"max_queries": 20, "random_state": 0}}
     here = runs.fit(task | {"X": "memory", "scores": str(tmp_path / "here.npy")})
-    # All queries were searched, and their neighbours.
+    # Neighbours were searched for all queries, and for the neighbours of these.
     assert 20 < here["searched"] <= 20 * 6
     assert here["products"] == 2.0 * 100 * here["searched"]
     there = {"X": "zarr", "file": str(tmp_path / "X.zarr"), "compare": str(tmp_path / "here.npy")}
     assert runs.fit(task | there)["difference"] < 1e-10
 
 
-def test_tables_take_the_largest_size(benchmarks):
+def test_tables_show_the_largest_size(benchmarks):
     fit = {"cpu": 3.0, "anonymous": 400, "digest": "a", "wall": 2.0}
     found = {
         "read/100/zarr/library": fit | {"cpu": 1.0},
@@ -120,7 +120,7 @@ def test_tables_take_the_largest_size(benchmarks):
     assert "fitted" in tables["awkward"]
 
 
-def test_what_a_billion_rows_would_cost(benchmarks):
+def test_the_cost_of_a_billion_rows(benchmarks):
     cost = benchmarks.billion_rows
     setting = cost.Setting(n_rows=10**9, n_columns=10_000, machines=100, cores=32)
     assert setting.size == 4 * 10**13
@@ -129,7 +129,7 @@ def test_what_a_billion_rows_would_cost(benchmarks):
     assert once["cpu"] == 2.0 * 40_000
     assert pairs["cpu"] == 1.5 * 40_000
     assert pairs["read"] == once["read"]
-    # 10 Gbit/s to each of 100 machines.
+    # Each of 100 machines reads at 10 Gbit/s.
     assert once["reading"] == pytest.approx(40e12 / 125e9)
     assert graph["passes"] == 1 + 2 * setting.batches + 3
     twice_as_many = cost.Setting(machines=200)

@@ -16,11 +16,11 @@ def bench(monkeypatch):
     return importlib.import_module("which_method")
 
 
-def test_link_selector_is_first_of_every_kind(bench):
+def test_link_selector_is_listed_first_in_every_table(bench):
     assert {type(methods[0]) for methods in bench.METHODS.values()} == {ls.LinkSelector}
 
 
-def test_methods_are_named_as_on_the_page(bench):
+def test_methods_have_the_same_names_as_on_the_page(bench):
     names = [bench.name_of(one) for methods in bench.METHODS.values() for one in methods]
     assert names[0] == "LinkSelector"
     assert {"Redundancy(FisherScore())", "SelectKBest(f_classif)"} < set(names)
@@ -50,7 +50,7 @@ def test_the_page_has_a_place_for_every_table(bench, monkeypatch, tmp_path, caps
     assert "### From all labels" in capsys.readouterr().out
 
 
-def test_tables_of_some_data_do_not_replace_the_page(bench, monkeypatch, capsys):
+def test_tables_of_some_data_sets_do_not_replace_the_page(bench, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["which_method.py", "--only", "wine", "--write"])
     with pytest.raises(SystemExit):
         bench.main()

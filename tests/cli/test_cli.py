@@ -40,9 +40,8 @@ def table_cells(line):
 
 
 def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, capsys):
-    import linkselect.cli._demo as module
-
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
+    for name in ("jinja2", "matplotlib"):
+        monkeypatch.setitem(sys.modules, name, None)
     assert run(["demo", "--draws", "2", "--n-features", "3"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "needs jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said

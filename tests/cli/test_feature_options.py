@@ -61,7 +61,7 @@ def test_a_copy_takes_no_place(ranking, rank):
     assert sum(reason == "selected" for reason in reasons.values()) == 2
     order, reasons = ranking("--n-features", "2", "--copies", "all", "--no-validate")
     assert order[:2] == ["gene1", "copy"]
-    assert "1 copy of a selected feature is left out: 'copy' (of 'gene1')" in rank()[2]
+    assert "Left out as copies of selected features: 'copy' (of 'gene1')" in rank()[2]
 
 
 def test_every_feature_has_a_reason(ranking):

@@ -129,4 +129,4 @@ def test_whole_numbers_that_floats_round_are_noted(ending, options, tmp_path, ca
     table = pd.DataFrame({"n": [2**60 + i for i in range(6)], "x": [1.5, 2, 4, 8, 9, 7]})
     table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path)
     assert run(["rank", str(path), "--method", "variance", *options]) == 0
-    assert "1 column has integers above 2^53" in capsys.readouterr().err
+    assert "Integers above 2^53 lose precision in 1 column" in capsys.readouterr().err

@@ -100,7 +100,7 @@ def noise(tmp_path):
 def test_what_speaks_against_a_ranking_is_the_first_line(noise, capsys, tmp_path):
     assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
     text, errors = capsys.readouterr()
-    assert errors.startswith("Note: 1 copy of a selected feature is left out: 'x")
+    assert errors.startswith("Note: Left out as copies of selected features: 'x")
     warning = "On held-out pairs, the selected features did not perform significantly better than "
     assert text.startswith(f"Warning: {warning}")
     assert "Not significantly better than chance (p = " in text
@@ -381,7 +381,7 @@ def test_names_that_a_spreadsheet_would_run(tmp_path, capsys):
     call = ["rank", str(path), "--label", "y", "--method", "fisher", "--no-validate"]
     out, small = tmp_path / "r.csv", tmp_path / "s.csv"
     assert run([*call, "--n-features", "5", "--out", str(out), "--select", str(small)]) == 0
-    assert "3 names begin like a formula, such as '=1+1'" in capsys.readouterr().err
+    assert "run 3 names as a formula, such as '=1+1'" in capsys.readouterr().err
     assert "'=1+1" not in out.read_text()
     escaped = [*call, "--n-features", "5", "--escape-formulas", "--select", str(small)]
     assert run([*escaped, "--out", str(out)]) == 0

@@ -189,7 +189,7 @@ def test_labels_that_contradict_pairs_are_named(rank, tmp_path):
     )
     path.write_text("a,b,link\np0,p1,cannot\n")
     code, _, errors = rank("--label", "species", "--pairs", path)
-    assert (code, "must-links join its ends: 'p0' = 'p1'" in errors) == (1, True)
+    assert (code, "must-links connect its samples: 'p0' = 'p1'" in errors) == (1, True)
     dropping = ("--set", "on_conflict=drop")
     assert rank("--label", "species", "--pairs", path, *dropping)[0] == 0
 
@@ -337,4 +337,4 @@ def test_names_stay_in_their_line(tmp_path, capsys):
     assert "\u202e" not in said
     assert "abc\\u202edef" in said
     assert "two\\nlines" in said
-    assert f" {'n' * 28}...{'n' * 29}  " in said
+    assert f" {'n' * 30}...{'n' * 27}  " in said

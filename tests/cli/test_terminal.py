@@ -107,7 +107,8 @@ def test_lines_are_short_and_notes_differ(command, call):
     assert longest(text, errors) <= 100
     notes = [one for one in errors.replace("\n      ", " ").splitlines() if one]
     assert all(note.startswith("Note: ") for note in notes)
-    for subject in ("constant", "missing in", "ignores? ", "labelled rows", "copy of", "sigma is"):
+    subjects = ("constant", "missing in", "ignores? ", "labelled rows", "copies of", "sigma is")
+    for subject in subjects:
         assert sum(re.search(subject, note) is not None for note in notes) <= 1, notes
     lines = text.splitlines()
     n_alarms = len(list(takewhile(lambda line: line.startswith(("Warning: ", " " * 9)), lines)))
@@ -148,7 +149,8 @@ def test_a_narrow_terminal(columns, call, monkeypatch):
 
 def test_a_wide_terminal_has_short_lines_too(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
-    for command in (("rank", "noise.csv", "--label", "class"), ("rank", "--help"), ("rank", "--no")):
+    ranking = ("rank", "noise.csv", "--label", "class")
+    for command in (ranking, ("rank", "--help"), ("rank", "--no")):
         assert 60 < longest(*call(*command)[1:]) <= 100
 
 

@@ -1,4 +1,4 @@
-"""The page that adds a method is done word for word, in a copy of the repository."""
+"""Follow docs/add_a_method.md step by step in a copy of the repository."""
 
 import os
 import re
@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "add_a_method.md"
 BLOCK = re.compile(r"(?:^`([\w./]+)`:\n\n)?^```(\w+)\n(.*?)^```$", flags=re.DOTALL | re.MULTILINE)
-# Files that are touched by hand, outside the tests.
+# The largest number of files to edit, not counting tests.
 MOST_FILES = 6
 
 CHECKS = """
@@ -60,12 +60,15 @@ assert found.attempted > 0 and found.failed == 0, found
 
 
 def steps():
-    """Return file, language and text of every block of the page; the file may be empty."""
+    """Return file, language and text of every code block; the file may be empty."""
     return BLOCK.findall(PAGE.read_text(encoding="utf-8"))
 
 
 def with_hunks(text, diff):
-    """Add the lines of a diff to a text; each part has one line of the text beside what is new."""
+    """Add the lines of a diff to a text.
+
+    Every hunk has exactly one line of the text as context.
+    """
     lines = text.splitlines()
     for hunk in diff.split("@@\n"):
         marked = hunk.splitlines()
@@ -95,7 +98,7 @@ def run_python(folder, *arguments):
 
 @pytest.fixture(scope="module")
 def copy(tmp_path_factory):
-    """Return a copy of the repository in which everything on the page is done."""
+    """Return a copy of the repository with every step of the page done."""
     folder = tmp_path_factory.mktemp("copy")
     unwanted = shutil.ignore_patterns("__pycache__", "_build", "auto_examples", "generated")
     for part in ("src", "docs", "tests"):
@@ -107,7 +110,7 @@ def copy(tmp_path_factory):
     return folder
 
 
-def test_few_files_are_touched():
+def test_few_files_need_editing():
     touched = {file for file, _, _ in steps() if file and not file.startswith("tests/")}
     assert len(touched) <= MOST_FILES, touched
     assert {"src/linkselect/__init__.py", "CHANGELOG.md"} < touched
@@ -121,7 +124,7 @@ def test_the_new_method_works_and_its_docstring_runs(copy):
     assert "must_link (MustLinkScore)" in done.stdout
 
 
-def test_the_tables_of_the_documentation_take_it_up(copy):
+def test_the_tables_of_the_documentation_list_the_new_method(copy):
     done = run_python(copy, copy / "docs" / "tables.py", "--write")
     assert done.returncode == 0, done.stderr
     for page in ("methods.md", "guide/supervision.md", "api/index.rst"):

@@ -1,4 +1,4 @@
-"""The bibliography, and the docstrings that are completed from it."""
+"""Tests of the bibliography and of the docstring sections that are added automatically."""
 
 import inspect
 import pydoc
@@ -62,7 +62,7 @@ def test_entries_are_complete():
         assert not reference.title.endswith(".")
 
 
-def test_no_two_entries_are_the_same_work():
+def test_no_work_is_listed_twice():
     titles = [reference.title.lower() for reference in bibliography().values()]
     dois = [reference.doi for reference in bibliography().values() if reference.doi]
     assert len(set(titles)) == len(titles)
@@ -80,7 +80,7 @@ def test_an_unknown_key_is_an_error():
 
 
 def test_every_entry_is_cited():
-    """By its key in the source; the page of references is made from the bibliography itself."""
+    """Search for each key in the source and on all pages except the list of references."""
     source = "\n".join(file.read_text() for file in (ROOT / "src").rglob("*.py"))
     pages = [page for page in (ROOT / "docs").rglob("*.md") if page.name != "references.md"]
     everything = "\n".join([source, *(page.read_text(encoding="utf-8") for page in pages)])
@@ -106,9 +106,9 @@ def test_a_selector_documents_all_its_attributes(cls):
 
 
 @every_class
-def test_references_are_those_of_the_class(cls):
+def test_the_references_of_a_class_are_listed(cls):
     text = section(cls.__doc__, "References")
-    if cls in (ls.FeatureRules, ls.Redundancy):  # no paper proposed it
+    if cls in (ls.FeatureRules, ls.Redundancy):  # not from a paper
         assert text is None
         return
     assert cls.references
@@ -127,7 +127,7 @@ def test_sections_are_in_the_order_of_numpydoc(cls):
 
 
 @every_class
-def test_see_also_names_public_things(cls):
+def test_see_also_names_public_objects(cls):
     text = section(cls.__doc__, "See Also")
     names = re.findall(r"^(\w[\w.]*) :", text, flags=re.MULTILINE)
     assert names
@@ -159,7 +159,7 @@ PARENT = """Rank.
     """
 
 
-def test_attributes_are_added_to_one_line():
+def test_attributes_are_added_to_a_one_line_docstring():
     expected = (
         "Rank well.\n\nAttributes\n----------\nscores_ : ndarray\n    The scores.\n"
         "order_ : ndarray\n    The order,\n\n    best first."
@@ -168,7 +168,7 @@ def test_attributes_are_added_to_one_line():
 
 
 @pytest.mark.parametrize("title", ["Methods", "See Also", "Notes", "References", "Examples"])
-def test_attributes_go_before_the_sections_behind_them(title):
+def test_attributes_are_inserted_before_later_sections(title):
     text = f"""Rank well.
 
     Parameters
@@ -209,7 +209,7 @@ def test_own_attributes_come_first_and_replace_inherited_ones():
     assert found.endswith("    The scores.\n\nExamples\n--------\n>>> 1\n1")
 
 
-def test_attributes_that_are_all_there_stay_as_they_are():
+def test_complete_attributes_are_unchanged():
     text = inspect.cleandoc(PARENT)
     assert with_attributes(text, PARENT) == text
     assert with_attributes("Rank.", "A parent without attributes.") == "Rank."
@@ -218,7 +218,7 @@ def test_attributes_that_are_all_there_stay_as_they_are():
     )
 
 
-def test_a_parameter_like_the_last_attribute_is_left_alone():
+def test_a_parameter_like_the_last_attribute_is_unchanged():
     same = "scale : float\n    The scale."
     text = f"Rank.\n\nParameters\n----------\n{same}\n\nAttributes\n----------\n{same}"
     found = with_attributes(text, PARENT)
@@ -238,18 +238,18 @@ def test_references_are_added_before_the_examples():
     assert max(map(len, found.splitlines())) <= 100
 
 
-def test_references_that_are_there_stay_as_they_are():
+def test_existing_references_are_unchanged():
     text = "Rank.\n\nReferences\n----------\n.. [1] Somebody. Something."
     assert with_references(text, ["he2005"]) == text
     assert with_references("Rank.", []) == "Rank."
 
 
-def test_a_word_in_the_text_is_not_taken_for_a_section():
+def test_a_word_in_the_text_is_not_a_section():
     text = "Rank.\n\nReferences\nare good."
     assert with_references(text, ["he2005"]).startswith(f"{text}\n\nReferences\n----------\n.. [1]")
 
 
-def test_a_function_cites():
+def test_a_function_can_cite():
     @cites("he2005")
     def documented():
         """Rank."""
@@ -263,7 +263,7 @@ def test_a_function_cites():
 
 
 @pytest.mark.parametrize("name", scores.__all__)
-def test_every_score_names_its_paper(name):
+def test_every_score_cites_its_paper(name):
     assert "References\n----------\n.. [1]" in getattr(scores, name).__doc__
 
 
@@ -278,5 +278,5 @@ def test_every_score_names_its_paper(name):
         select_by_similarity,
     ],
 )
-def test_every_search_of_a_paper_names_it(function):
+def test_every_search_cites_its_paper(function):
     assert "References\n----------\n.. [1]" in function.__doc__

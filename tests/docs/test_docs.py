@@ -1,4 +1,4 @@
-"""Every Python block of README and docs runs, page by page in one namespace; so do our commands."""
+"""Run every Python block and command of README and docs; blocks of a page share a namespace."""
 
 import inspect
 import os
@@ -31,9 +31,9 @@ PAGES = [
     ),
     *(page for page in sorted((ROOT / "docs").rglob("*.md")) if not BUILT & set(page.parts)),
 ]
-# Runs in a copy of the repository: tests/docs/test_add_a_method.py.
+# tests/docs/test_add_a_method.py runs this page in a copy of the repository.
 RUN_ELSEWHERE = ROOT / "docs" / "add_a_method.md"
-# The page and the heading for each step from data to report.
+# For each step from data to report, a page and a word in one of its headings.
 FLOW = [
     ("guide/supervision", "Supervision"),
     ("building_blocks", "graph"),
@@ -50,7 +50,7 @@ def blocks(page, language):
 
 
 def commands(page):
-    """Return the command lines of a page that call this tool, with the output below each."""
+    """Return the commands of a page that call this tool, each with the output below it."""
     found = outputs.sessions(page.read_text(encoding="utf-8"))
     return [(line, below) for line, below in found if line.startswith(outputs.PROMPT)]
 
@@ -78,7 +78,7 @@ def test_python_blocks_run(page, capsys, tmp_path, monkeypatch):
     outputs.make_tables(tmp_path, page)
     namespace = {}
     before = sklearn.get_config()
-    # scanpy and anndata warn of what they use themselves.
+    # scanpy and anndata cause warnings in their own dependencies.
     setting = as_scanpy_needs() if page.name == "anndata.md" else nullcontext()
     try:
         with setting:
@@ -102,11 +102,11 @@ def test_scripts_run(page, tmp_path):
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs" / "recipes").glob("*.md")), ids=name_of)
-def test_recipes_are_short(page):
+def test_recipes_are_short_enough(page):
     assert len(page.read_text(encoding="utf-8").split()) <= 600
 
 
-# Pages share commands. None reads what another one has written, so that each runs once.
+# Pages share commands. No command reads another's output, so each runs once.
 PRINTED = {}
 
 
@@ -122,7 +122,7 @@ def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch)
             PRINTED[line] = code, *capsys.readouterr()
         code, out, errors = PRINTED[line]
         assert code == 0, f"{line}\n{errors}"
-        if page.name == "README.md":  # shows parts, and of a report the picture
+        if page.name == "README.md":  # shows only parts of the output
             found = outputs.skeleton(out.splitlines())
             for row in outputs.skeleton(row for row in below if row != outputs.MORE):
                 assert any(text.startswith(row) for text in found), f"{line} prints no {row}"
@@ -140,7 +140,7 @@ def test_every_step_from_data_to_report_has_a_heading(page, step):
 
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
-def test_links_lead_somewhere(page):
+def test_link_targets_exist(page):
     links = re.findall(r"\]\(([^)#]*)(?:#([^)]*))?\)", page.read_text(encoding="utf-8"))
     for target, anchor in links:
         made = target.split("/")[-2:-1] == ["auto_examples"]
@@ -160,7 +160,7 @@ def anchors(page):
 
 
 def test_a_newcomer_finds_the_tasks_first():
-    """The bar of the site links to them from every page; the guide lists one page per task."""
+    """The navigation bar links to the main pages, and the guide lists one page per task."""
     bar = (ROOT / "docs" / "index.md").read_text(encoding="utf-8").split(":hidden:")[1]
     for page in ("start", "install", "guide/index", "which_method", "command_line", "api/index"):
         assert re.search(rf"^({page}|.*<{page}>)$", bar, flags=re.MULTILINE), page
@@ -190,13 +190,13 @@ def test_a_newcomer_finds_the_tasks_first():
     ],
 )
 def test_search_finds_the_page(words, page):
-    """The search of Sphinx puts pages first whose title has the words."""
+    """Sphinx ranks pages first if the words are in their title."""
     title = (ROOT / "docs" / f"{page}.md").read_text(encoding="utf-8").splitlines()[0]
     assert words in title.lower()
 
 
 def test_the_picture_of_a_report_is_current():
-    """`python docs/images/page.py` takes it, and writes down the headings that it saw."""
+    """Compare its headings with the template; `python docs/images/page.py` stores them in it."""
     image = pytest.importorskip("PIL.Image")
     with image.open(ROOT / "docs" / "images" / "report.png") as picture:
         headings = picture.text["Headings"].splitlines()
@@ -229,12 +229,12 @@ def test_the_reference_shows_public_names_only():
 
 
 def shown_modules():
-    """Return the public modules whose names the package does not repeat."""
+    """Return the public modules whose names are not available from the package itself."""
     return {*tables.PUBLIC} - {"selectors", "cluster"}
 
 
 def test_every_public_module_is_in_the_reference():
-    """The page of a module lists its `__all__`; the index lists the names of some modules."""
+    """Check modules only; the names in `__all__` are listed on the page of a module."""
     reference = (ROOT / "docs" / "api" / "index.rst").read_text()
     assert all(re.search(rf"^   {part}(\.|$)", reference, re.MULTILINE) for part in shown_modules())
     modules = (ROOT / "src" / "linkselect").glob("[a-z]*")
@@ -247,12 +247,12 @@ PUBLIC_CLASSES = [
 
 
 @pytest.mark.parametrize("name", PUBLIC_CLASSES)
-def test_every_class_page_has_what_a_reader_looks_for(name):
+def test_every_class_has_the_required_sections(name):
     cls = getattr(linkselect, name)
     text = inspect.getdoc(cls)
     sections = set(re.findall(r"^(\w[\w ]*)\n-+$", text, flags=re.MULTILINE))
     wanted = {"Parameters", "See Also", "Examples"}
-    if name != "AsScoreFunction":  # it is called, not fitted
+    if name != "AsScoreFunction":  # a function, without `fit`
         wanted.add("Attributes")
     if name == "Pairs" or getattr(cls, "references", ()):
         wanted.add("References")
@@ -271,7 +271,7 @@ def test_generated_tables_are_fresh():
     assert not stale, f"{stale}: run `python docs/tables.py --write` and commit the pages."
 
 
-def test_every_part_is_described():
+def test_every_subpackage_is_described():
     table = (ROOT / "CONTRIBUTING.md").read_text()
     for part in sorted(Path(linkselect.__file__).parent.iterdir()):
         package = part.is_dir() and (part / "__init__.py").exists()
@@ -281,8 +281,8 @@ def test_every_part_is_described():
             assert re.search(rf"^\|.*`{name}`.*\|$", table, flags=re.MULTILINE), name
 
 
-def test_no_page_asks_the_network():
-    """A built page loads nothing from elsewhere: no addresses of scripts, styles or pictures."""
+def test_pages_need_no_network():
+    """Pages load no scripts, styles or images from other sites."""
     for page in [*PAGES, ROOT / "docs" / "conf.py"]:
         text = page.read_text(encoding="utf-8")
         assert not re.search(r"(src|href)=.?https?:|!\[[^]]*\]\(https?:|intersphinx", text), page

@@ -1,4 +1,4 @@
-"""The table of the guide that says which kinds of X a method takes: every one of them is tried."""
+"""Test every entry of the table in the guide that lists the kinds of X each method accepts."""
 
 import importlib
 import re
@@ -42,7 +42,7 @@ def problem():
 
 
 def put_outside(X, kind, folder, monkeypatch):
-    """Store X as one of the kinds that the head of the table names, in several parts."""
+    """Store X in one of the formats in the header of the table, in several parts."""
     shrink_parts(monkeypatch, 800)
     if kind == "parquet":
         pa, pq = (pytest.importorskip(name) for name in ("pyarrow", "pyarrow.parquet"))
@@ -73,13 +73,13 @@ def fit(selector, X, classes):
         return clone(selector).fit(X, classes).scores_
 
 
-def test_every_selector_has_a_line():
+def test_every_selector_has_a_row():
     tried = {type(each).__name__ for each in [*SELECTORS, *WRAPPERS, *COMBINED]}
     assert tried == set(TABLE)
 
 
 @pytest.mark.parametrize("selector", [*SELECTORS, *WRAPPERS, *COMBINED], ids=repr)
-def test_what_the_table_says_of_arrays(selector, problem):
+def test_the_column_on_arrays(selector, problem):
     X, classes = problem
     here = fit(selector, X, classes)
     assert_allclose(fit(selector, sparse.csr_array(X), classes), here, rtol=1e-9, atol=1e-12)
@@ -96,7 +96,7 @@ def test_what_the_table_says_of_arrays(selector, problem):
 
 @pytest.mark.parametrize("kind", STORED)
 @pytest.mark.parametrize("selector", [*SELECTORS, *WRAPPERS, *COMBINED], ids=repr)
-def test_what_the_table_says_of_samples_outside_memory(
+def test_the_column_on_samples_outside_memory(
     selector, kind, problem, tmp_path, monkeypatch
 ):
     X, classes = problem

@@ -1,4 +1,4 @@
-"""Every example of the gallery runs, with the papers' data where they are and without them."""
+"""Run every example of the gallery, with the papers' data if available, and without them."""
 
 import os
 import runpy
@@ -20,7 +20,7 @@ EXAMPLES = {
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Return a function that runs an example here, since loading takes as long as most of them."""
+    """Return a function that runs an example in this process, which saves the time for imports."""
     monkeypatch.chdir(tmp_path)
     before = sklearn.get_config()
 
@@ -40,7 +40,7 @@ def test_examples_run_everywhere(name, run):
     run(name)
 
 
-def test_an_example_runs_by_itself(tmp_path):
+def test_an_example_runs_in_its_own_process(tmp_path):
     command = [sys.executable, "-W", "error", str(EXAMPLES["pairs_only"])]
     env = {**os.environ, "MPLBACKEND": "agg", "LINKSELECT_DATA": str(tmp_path)}
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, env=env)
@@ -53,7 +53,7 @@ def test_examples_run_with_the_papers_data(name, run, load_data):
     run(name, DATA)
 
 
-def test_the_wrong_way_looks_better_than_it_is(run):
-    """The example claims it, so its numbers must show it, also without the papers' data."""
+def test_selection_on_test_samples_looks_better_than_it_is(run):
+    """The example claims this, so its output must show it even without the papers' data."""
     found = dict(line.rsplit(": ", 1) for line in run("few_samples").splitlines()[:6])
     assert float(found["selected with the test samples included"]) > float(found["Fisher"])

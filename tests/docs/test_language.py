@@ -1,4 +1,4 @@
-"""The language of the project: phrases that are rejected, sizes of the parts, rated sentences."""
+"""Tests of the language rules: rejected phrases, length of the documentation, rated sentences."""
 
 import csv
 import sys
@@ -42,7 +42,7 @@ def test_the_documentation_stays_short(part):
 
 
 def test_every_page_belongs_to_one_part():
-    """A page of the second part that is renamed would count as a page of the manual."""
+    """Otherwise, a renamed page of the second part would count as part of the manual."""
     names = {page.stem for page in (ROOT / "docs").iterdir() if page.suffix in (".md", "")}
     assert names >= language.SECOND_PART
 

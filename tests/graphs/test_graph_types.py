@@ -1,4 +1,4 @@
-"""Every kind of graph against its matrix of weights."""
+"""Compare every kind of graph with its weight matrix."""
 
 from dataclasses import FrozenInstanceError, fields
 
@@ -31,7 +31,7 @@ def test_degrees_of_every_kind(data):
         graphs.compensated_graph(near, known, 1.0, 0.9, 0.5),
     ):
         W = dense(graph, len(X))
-        assert_allclose(W, W.T, rtol=1e-13, atol=1e-16)  # exp(-x) is off by x roundings
+        assert_allclose(W, W.T, rtol=1e-13, atol=1e-16)  # exp(-x) has a relative error of x * eps
         assert_array_equal(np.diag(W), 0)
         assert_allclose(graphs.degrees(graph), W.sum(axis=1), rtol=1e-12, atol=1e-12)
 
@@ -42,7 +42,7 @@ def test_graphs_are_frozen():
         edges.weights = None
 
 
-def test_graphs_are_values_that_cannot_be_changed():
+def test_graphs_cannot_be_changed():
     X = np.random.default_rng(0).random((6, 2))
     kernel = graphs.kernel_graph(X, 1.0)
     for value in (graphs.nearest_edges(X, 2), graphs.Groups(np.arange(6) % 2), kernel, kernel.rows):

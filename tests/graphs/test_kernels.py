@@ -1,4 +1,4 @@
-"""Gaussian weights of all pairs of samples."""
+"""Tests of Gaussian weights between all pairs of samples."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_auto_sigma_is_the_median_distance(X):
         assert_allclose(graphs.auto_sigma(sparse.csr_array(X)), expected, rtol=1e-10)
 
 
-def test_auto_sigma_with_many_twins_and_with_nothing_else():
+def test_auto_sigma_with_many_or_only_duplicates():
     X = np.zeros((10, 2))
     assert graphs.auto_sigma(X) == np.sqrt(0.5)
     X[0] = [3.0, 4.0]
@@ -31,14 +31,14 @@ def test_auto_sigma_with_many_twins_and_with_nothing_else():
 
 
 @pytest.mark.parametrize("how_far", 10.0 ** np.arange(1, 9))
-def test_auto_sigma_beside_an_outlier_of_any_size(how_far):
-    # The farther it is, the more distances the bounds of their errors leave open.
+def test_auto_sigma_with_an_outlier_of_any_size(how_far):
+    # The farther the outlier, the more distances are too uncertain and computed exactly.
     X = np.random.default_rng(0).normal(size=(60, 3))
     X[0] *= how_far
     assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(X), rtol=1e-12)
 
 
-def test_auto_sigma_of_many_samples_does_not_change():
+def test_auto_sigma_of_many_samples_is_reproducible():
     X = np.random.default_rng(0).normal(size=(3000, 4))
     assert graphs.auto_sigma(X) == graphs.auto_sigma(X)
     assert_allclose(graphs.auto_sigma(X), literal.auto_sigma(X[:200]), rtol=0.1)
@@ -57,7 +57,7 @@ def test_complete_kernel_in_tiles(tile, X):
 
 
 @pytest.mark.parametrize("unit", [2.0**-20, 1.0, 2.0**20])
-def test_kernel_of_far_clusters_has_the_distances_inside_them_right(unit):
+def test_kernel_of_distant_clusters_is_exact_within_them(unit):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 3)) + 1e7 * (np.arange(40) % 2)[:, None]
     expected = literal.gauss(X, 1.0)
@@ -66,7 +66,7 @@ def test_kernel_of_far_clusters_has_the_distances_inside_them_right(unit):
 
 
 def test_no_weight_is_above_one():
-    # Twins, whose distances by products may be a little less than 0.
+    # Distances of duplicates, computed by matrix products, may be slightly negative.
     X = np.repeat(np.random.default_rng(0).normal(size=(20, 7)), 2, axis=0)
     weights = dense(graphs.kernel_graph(X, 1e-2), 40)
     assert weights.max() <= 1.0
@@ -74,8 +74,8 @@ def test_no_weight_is_above_one():
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
-def test_a_graph_of_faint_weights_is_refused(store):
-    # The largest weight is 1e-150: its sums would come near the smallest numbers there are.
+def test_a_graph_of_tiny_weights_is_refused(store):
+    # The largest weight is 1e-150, so quadratic forms would come close to underflow.
     X = store(np.array([[0.0], [1.0], [3.0], [6.0]]))
     sigma = np.sqrt(1 / (2 * 150 * np.log(10)))
     near = graphs.nearest_edges(X, 1)
@@ -85,8 +85,8 @@ def test_a_graph_of_faint_weights_is_refused(store):
 
 
 @pytest.mark.parametrize("n_twins", [2, 3, 10, 30])
-def test_twins_count_in_the_median_unless_they_are_most(n_twins):
-    """Also on a device."""
+def test_duplicates_count_in_the_median_unless_they_dominate(n_twins):
+    """Compare arrays in memory and on a device."""
     X = np.random.default_rng(n_twins).normal(size=(40, 3))
     X[:n_twins] = X[0]
     there = pytest.importorskip("array_api_strict").asarray(X)
@@ -96,8 +96,8 @@ def test_twins_count_in_the_median_unless_they_are_most(n_twins):
 
 
 @pytest.mark.parametrize("shape", [(12, 40), (40, 12), (30, 31), (31, 30)])
-def test_the_median_runs_over_some_of_many_samples(shape, sizes):
-    """Over all of 30, and over 30 of more; how many features there are does not matter."""
+def test_the_median_uses_a_random_part_of_many_samples(shape, sizes):
+    """At most 30 samples are used here, whatever the number of features."""
     sizes(SIGMA_ROWS=30)
     X = np.random.default_rng(0).normal(size=shape)
     seen = X

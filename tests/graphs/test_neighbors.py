@@ -1,4 +1,4 @@
-"""Nearest neighbours and balls against all distances."""
+"""Compare nearest neighbours and balls with all pairwise distances."""
 
 import math
 
@@ -47,7 +47,7 @@ HARD = {
 
 
 @pytest.mark.parametrize("kind", HARD)
-def test_neighbours_that_products_alone_get_wrong(kind):
+def test_neighbours_that_matrix_products_alone_get_wrong(kind):
     X = HARD[kind](np.random.default_rng(0))
     left, right, found = graphs.nearest(X, 5)
     for query in range(len(X)):
@@ -60,12 +60,12 @@ def test_neighbours_that_products_alone_get_wrong(kind):
 
 @pytest.mark.parametrize("width", [1, 3, 1024, 1025, 3000])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_bound_of_a_product_counts_all_its_roundings(width, dtype):
+def test_the_error_bound_of_a_product_counts_all_roundings(width, dtype):
     X = np.random.default_rng(0).normal(size=(5, width))
     rows = as_samples(X).products(dtype, 1)
-    # Terms of one sum and the sums of all parts, each rounded by eps / 2 of |x| |y| at most; and
-    # 16 eps for the rows themselves and their norms. In float64 the norms and the differences that
-    # decide are rounded as much (docs/bounds.md).
+    # Each term of a partial sum, and each partial sum, is rounded by at most eps / 2 of |x| |y|;
+    # the rows themselves and their norms add 16 eps. In float64, the norms and the exact
+    # differences are rounded likewise (docs/bounds.md).
     n_roundings = min(width, 1024) + np.ceil(width / 1024)
     n_roundings *= 6 if dtype == np.float64 else 1
     least = (n_roundings / 2 + 16) * np.finfo(dtype).eps * rows.norms
@@ -83,8 +83,8 @@ def test_neighbours_in_small_tiles_and_any_number_of_threads(shrink):
 
 @pytest.mark.parametrize("pool", [None, np.arange(0, 300, 2)])
 @pytest.mark.parametrize("k", [1, 12])
-def test_neighbours_in_tiles_of_some_queries_and_some_samples(k, pool, sizes):
-    # With ties within and between tiles.
+def test_neighbours_in_tiles_of_queries_and_samples(k, pool, sizes):
+    # With ties within and across tiles.
     X = np.random.default_rng(0).integers(0, 4, size=(300, 5)).astype(float)
     queries = np.arange(5, 295, 3)
     expected = graphs.nearest(X, k, queries=queries, pool=pool)
@@ -98,7 +98,7 @@ def test_neighbours_in_tiles_of_some_queries_and_some_samples(k, pool, sizes):
 @pytest.mark.parametrize("side", [2, 7, 16, 40])
 @pytest.mark.parametrize("k", [1, 3, 20, 59])
 def test_mutual_neighbours_from_many_tiles(side, k, shrink):
-    # Sorted by distance from the first row, so that most reaches shrink tile by tile; with ties.
+    # The rows are sorted, so distance bounds shrink from tile to tile. There are ties.
     X = np.sort(np.random.default_rng(0).integers(0, 30, size=(60, 2)), axis=0).astype(float)
     shrink(side * side - 1)
     for order in (slice(None), slice(None, None, -1)):
@@ -113,15 +113,15 @@ def test_mutual_neighbours_from_many_tiles(side, k, shrink):
             assert_array_equal(found.reshape(60, k), np.take_along_axis(away, nearest, axis=1))
 
 
-def test_a_last_tile_of_few_samples_leaves_no_more_candidates():
+def test_a_small_last_tile_adds_few_candidates():
     n_samples = 2 * math.isqrt(neighbors.MUTUAL_TILE_SIZE) + 1
     X = np.random.default_rng(0).normal(size=(n_samples, 3))
     left, _ = neighbors._mutual_candidates(as_samples(X).products(np.float32, 1), 5, 1)
     assert len(left) < n_samples * 6
 
 
-def test_neighbours_among_samples_that_come_nearer_and_nearer(shrink):
-    """Every part of the samples is nearer to the queries than the one before."""
+def test_neighbours_among_samples_in_descending_distance(shrink):
+    """Every block of samples is closer to the queries than the previous one."""
     shrink(1000)
     X = np.arange(20_000.0)[:, None]
     left, right, _ = graphs.nearest(X, 2, queries=np.arange(19_990, 20_000))
@@ -140,20 +140,20 @@ def test_neighbours_among_others_only():
 
 
 @pytest.mark.parametrize("n_neighbors", [4, 5])
-def test_a_sample_is_no_neighbour_of_its_own(n_neighbors):
+def test_a_sample_is_not_its_own_neighbour(n_neighbors):
     X = np.arange(4.0)[:, None]
     assert len(graphs.nearest_edges(X, 3).left) == 6
     with pytest.raises(ValueError, match=r"3 possible neighbours\. Choose n_neighbors from 1 to 3"):
         graphs.nearest_edges(X, n_neighbors)
 
 
-def test_a_sample_alone_has_no_neighbours():
+def test_a_single_sample_has_no_neighbours():
     for n_neighbors in (1, 3):
         found = graphs.nearest(np.ones((1, 2)), n_neighbors)
         assert [len(part) for part in found] == [0, 0, 0]
 
 
-def test_fewer_samples_than_neighbours_asked_for():
+def test_fewer_samples_than_requested_neighbours():
     X = np.arange(6.0)[:, None]
     left, _, _ = graphs.nearest(X[:4], 9)
     assert_array_equal(left, np.repeat(np.arange(4), 3))
@@ -184,8 +184,8 @@ def test_memory_of_neighbours_is_not_quadratic():
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("unit", [1e-30, 1.0, 1e30])
-def test_values_to_one_side_of_the_first_sample(sign, unit):
-    """Single precision does not hold the squares of the largest, so that they are scaled before."""
+def test_values_on_one_side_of_the_first_sample(sign, unit):
+    """In float32, the squares of the largest values would overflow, so values are scaled first."""
     X = np.random.default_rng(0).random((30, 4))
     X[0] = 0.0
     found, expected = graphs.nearest(sign * unit * X, 3), graphs.nearest(X, 3)
@@ -210,7 +210,7 @@ def test_neighbours_are_fewer_than_samples():
 
 
 @pytest.mark.parametrize("store", [np.asfortranarray, lambda X: np.asfortranarray(X)[::-1][::-1]])
-def test_rows_that_lie_scattered_are_put_together_part_by_part(store, shrink):
+def test_rows_that_are_not_contiguous_are_copied_in_parts(store, shrink):
     shrink(39)
     X = np.random.default_rng(0).normal(size=(12, 5)).astype(np.float32)
     left, right = np.triu_indices(12, k=1)

@@ -1,4 +1,4 @@
-"""The reconstruction weights against other solvers."""
+"""Compare reconstruction weights with other solvers."""
 
 import re
 from dataclasses import replace
@@ -26,7 +26,7 @@ from linkselect.graphs._reconstruction import (
 )
 
 
-def with_twins_and_a_constant(X):
+def with_duplicates_and_a_constant(X):
     X = X.copy()
     X[3:6] = X[0]
     X[:, 1] = 2.5
@@ -44,8 +44,8 @@ def make_problems():
         "integers, wide": rng.integers(0, 3, size=(12, 40)).astype(float),
         "binary, long": rng.integers(0, 2, size=(40, 9)).astype(float),
         "binary, wide": rng.integers(0, 2, size=(12, 60)).astype(float),
-        "twins, long": with_twins_and_a_constant(rng.normal(size=(30, 6))),
-        "twins, wide": with_twins_and_a_constant(rng.normal(size=(10, 30))),
+        "twins, long": with_duplicates_and_a_constant(rng.normal(size=(30, 6))),
+        "twins, wide": with_duplicates_and_a_constant(rng.normal(size=(10, 30))),
         "wild scales, long": rng.normal(size=(30, 7)) * 10.0 ** np.arange(-6, 8, 2),
         "wild scales, wide": rng.normal(size=(10, 28)) * 10.0 ** np.repeat(np.arange(-3, 4), 4),
         "far from zero": rng.normal(size=(30, 5)) + 1e4,
@@ -66,7 +66,7 @@ def rng():
 
 
 def highs_optimum(X, i, compensated):
-    """Solve eq. 5 or eq. 8 of the paper for one sample as it stands there."""
+    """Solve eq. 5 or eq. 8 of the paper for one sample with HiGHS."""
     others, n_features = np.delete(X - X[i], i, axis=0), X.shape[1]
     equations = np.vstack([others.T, np.ones(len(others))])
     equations = np.hstack([equations, -equations])
@@ -111,7 +111,7 @@ def test_equality_form_has_the_optimum_of_the_linear_program(name):
     found = reconstruct(X, form="equality")
     check_weights(found.weights, len(X))
     assert_allclose(found.weights @ X, X, atol=1e-7 * np.ptp(X))
-    # HiGHS has absolute limits, and an affine map of the features changes no weight.
+    # HiGHS uses absolute tolerances, so features are scaled; this does not change the weights.
     scaled = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 1e-300)
     optimum = [highs_optimum(scaled, i, compensated=False) for i in range(len(X))]
     assert_allclose(norms(found.weights), optimum, rtol=1e-6)
@@ -129,7 +129,7 @@ def test_equality_form_on_random_problems(seed):
 
 @pytest.mark.parametrize("name", PROBLEMS)
 @pytest.mark.parametrize("share", [1e-3, 0.1, 1.0])
-def test_tolerance_form_is_feasible_and_certain(name, share):
+def test_tolerance_form_is_feasible_and_certified(name, share):
     X = PROBLEMS[name]
     spread = np.sqrt(((X - X.mean(axis=0)) ** 2).sum(axis=1).mean())
     tolerance = 1.01 * smallest_errors(X).max() + share * spread
@@ -140,7 +140,7 @@ def test_tolerance_form_is_feasible_and_certain(name, share):
     assert not len(found.unsolved)
 
 
-def test_a_tolerance_that_takes_too_many_steps_is_reported(rng):
+def test_too_few_steps_for_a_tolerance_are_reported(rng):
     X = rng.normal(size=(30, 6))
     with pytest.warns(ConvergenceWarning, match="max_iter=2 steps: no gap is certified for"):
         weights = reconstruction_weights(X, form="tolerance", tolerance=1e-3, max_iter=2)
@@ -181,7 +181,7 @@ def test_tolerance_form_has_no_larger_norm_than_another_solver(n_samples, n_feat
         assert norm[i] <= other.fun * (1.0 + 1e-6)
 
 
-def test_inside_of_the_convex_hull_the_norm_is_one():
+def test_inside_the_convex_hull_the_norm_is_one():
     X = np.vstack([np.eye(3), -np.eye(3), [[0.1, 0.05, 0.0]]])
     for form in ("compensated", "equality", "tolerance"):
         weights = reconstruction_weights(X, form=form)
@@ -199,10 +199,10 @@ def test_shift_and_order_of_samples_do_not_matter(form, rng):
     assert_allclose(found, expected[order], rtol=1e-9)
 
 
-# -- twins, small and strange data -------------------------------------------------------------
+# -- duplicates, small and unusual data --------------------------------------------------------
 
 
-def test_equal_samples_have_weight_one_on_the_first_twin():
+def test_duplicates_have_weight_one_on_the_first_duplicate():
     X = np.array([[0.0, 1.0], [5.0, 2.0], [-0.0, 1.0], [0.0, 1.0], [7.0, 7.0], [1.0, -3.0]])
     for form in ("compensated", "tolerance"):
         weights = reconstruction_weights(X, form=form, tolerance=50.0)
@@ -217,7 +217,7 @@ def test_samples_that_are_all_equal(kind):
 
 
 @pytest.mark.parametrize("kind", ["l1", "l2", "lle"])
-def test_both_functions_mean_the_same_by_default(kind, rng):
+def test_both_functions_give_the_same_weights_by_default(kind, rng):
     X = rng.normal(size=(20, 3))
     found, expected = reconstruct(X, kind).weights, reconstruction_weights(X, kind)
     assert_array_equal(found.toarray(), expected.toarray())
@@ -230,7 +230,7 @@ def test_both_functions_have_the_same_defaults():
     }
 
 
-def test_weights_that_are_rounding_become_0():
+def test_weights_that_are_only_rounding_become_zero():
     weights = np.array([[1.0, 1e-14, 1.0], [1e-14, -1e-28, 3e-14]])
     expected = [[0.5, 0.0, 0.5], [0.25, 0.0, 0.75]]
     assert_array_equal(l1_reconstruction._cleaned(weights), expected)
@@ -265,7 +265,7 @@ def test_kinds_of_input(kind, form, rng):
 def test_weights_far_from_zero(rng):
     X = rng.normal(size=(20, 4))
     far = 1e8 + 1e-3 * X
-    kept = far - 1e8  # what of X survives the rounding
+    kept = far - 1e8  # the digits of X that survive rounding
     assert_allclose(norms(reconstruction_weights(far)), norms(reconstruction_weights(kept)))
 
 
@@ -294,7 +294,7 @@ def test_tiles_change_no_objective(rng, shrink):
     assert_allclose(objective(), expected, rtol=1e-9)
 
 
-def test_steps_are_as_many_as_promised(rng, shrink):
+def test_the_number_of_steps_is_as_announced(rng, shrink):
     shrink(1)
     for X in (rng.normal(size=(50, 8)), np.repeat(rng.normal(size=(20, 3)), 2, axis=0)[:33]):
         seen = []
@@ -303,7 +303,7 @@ def test_steps_are_as_many_as_promised(rng, shrink):
     assert n_reconstruction_steps(50, 8, "lle", "compensated") == 0
 
 
-def test_a_track_that_ends_early_leaves_the_nearest_sample(rng):
+def test_samples_left_after_stopping_use_their_nearest_sample(rng):
     X = rng.normal(size=(32, 4))
     found = reconstruct(X, track=lambda steps: iter(list(steps)[:1]))
     check_weights(found.weights, 32)
@@ -311,7 +311,7 @@ def test_a_track_that_ends_early_leaves_the_nearest_sample(rng):
     assert_array_equal(norms(found.weights)[16:], 1.0)
 
 
-def test_a_sample_that_is_not_solved_is_named(rng):
+def test_an_unsolved_sample_is_reported(rng):
     X = rng.integers(0, 2, size=(60, 12)).astype(float)
     with pytest.warns(
         ConvergenceWarning, match="of 60 samples.*max_iter=1 .*increase max_iter"
@@ -324,7 +324,7 @@ def test_a_sample_that_is_not_solved_is_named(rng):
     assert got[0].filename == __file__
 
 
-def test_how_many_samples_are_not_solved_and_how_badly_is_reported_once(rng):
+def test_unsolved_samples_and_their_largest_gap_are_reported_once(rng):
     X = rng.integers(0, 2, size=(60, 12)).astype(float)
     stopped = reconstruct(X, max_iter=1)
     n_unsolved, worst = len(stopped.unsolved), stopped.gaps.max()
@@ -344,8 +344,8 @@ def test_how_many_samples_are_not_solved_and_how_badly_is_reported_once(rng):
     ("n", "d", "seen"),
     [(200, 256, 3_217), (400, 512, 9_091), (400, 1024, 11_698), (800, 1024, 17_101)],
 )
-def test_the_limit_of_steps_grows_with_the_problem(n, d, seen):
-    # Steps that were seen on features of rank 20 and noise, times 1,000 or 10,000.
+def test_the_step_limit_grows_with_the_problem(n, d, seen):
+    # `seen`: steps measured on features of rank 20 with noise, scaled by 1,000 or 10,000.
     limit = step_limit("auto", n, d)
     assert limit == np.ceil(5 * min(n, d + 1) * np.sqrt(n + d))
     assert limit >= max(10_000, 3 * seen)
@@ -354,7 +354,7 @@ def test_the_limit_of_steps_grows_with_the_problem(n, d, seen):
     assert step_limit(7, n, d) == 7
 
 
-def test_the_limit_of_steps_for_small_problems_is_what_it_was():
+def test_the_step_limit_for_small_problems_is_unchanged():
     assert step_limit("auto", 20, 5) == step_limit("auto", 150, 20) == 10_000
     assert ls.SparsityScore().max_iter == "auto"
 
@@ -363,7 +363,7 @@ def test_the_limit_of_steps_for_small_problems_is_what_it_was():
 
 
 def test_smallest_errors_are_those_of_least_squares(rng):
-    wide = with_twins_and_a_constant(rng.normal(size=(9, 20)))
+    wide = with_duplicates_and_a_constant(rng.normal(size=(9, 20)))
     for X in (rng.normal(size=(12, 30)), rng.normal(size=(12, 3)), wide):
         expected = []
         for i in range(len(X)):
@@ -390,7 +390,7 @@ def test_infeasible_tolerance_names_the_smallest_feasible_one(rng):
         reconstruction_weights(X, form="tolerance", tolerance=0.99 * largest)
 
 
-def test_infeasible_equality_names_the_hint(rng):
+def test_infeasible_equality_has_a_hint(rng):
     with pytest.raises(ValueError, match="10 of 10 .* sample 0.*affine hull.*form='compensated'"):
         reconstruction_weights(rng.normal(size=(10, 40)), form="equality")
 
@@ -488,7 +488,7 @@ def test_auto_is_exact_for_small_data_and_other_forms():
     assert l1_reconstruction.solver_for("first_order", "compensated", 5, 5) == "first_order"
 
 
-def test_auto_solves_exactly_what_the_first_order_method_leaves_open(sizes):
+def test_auto_solves_exactly_what_the_first_order_method_cannot(sizes):
     X = images()
     exact = reconstruct(X, solver="exact")
     sizes(MANY=10, NEAR_STEPS=75)
@@ -500,7 +500,7 @@ def test_auto_solves_exactly_what_the_first_order_method_leaves_open(sizes):
     assert (found.gaps[left] <= 1e-6).all()
 
 
-def test_first_order_that_does_not_arrive_says_so():
+def test_first_order_without_convergence_is_reported():
     with pytest.warns(ConvergenceWarning, match=r"within 0\.01 .* pass solver='exact'"):
         reconstruction_weights(images(), solver="first_order", max_iter=30)
 
@@ -511,7 +511,7 @@ def test_first_order_solves_the_compensated_form_only(options):
         reconstruction_weights(images(), solver="first_order", **options)
 
 
-def test_first_order_with_twins_and_constant_features():
+def test_first_order_with_duplicates_and_constant_features():
     X = images()
     X = np.vstack([X, X[3]])
     X[:, 7] = 2.0
@@ -557,7 +557,7 @@ def test_the_limits_of_parameters_are_allowed():
         ([np.nan, 0.0, np.inf], [0, 2], "no gap is certified for 2 of them"),
     ],
 )
-def test_what_is_certain_is_said(gaps, unsolved, certain):
+def test_certified_gaps_are_reported(gaps, unsolved, certain):
     n = len(gaps)
     found = Reconstruction(None, np.array(gaps), np.ones(n, dtype=int), 7)
     assert found.unsolved.tolist() == unsolved

@@ -1,4 +1,4 @@
-"""Sampled queries against the graph of all samples, and proposals against the exact search."""
+"""Compare sampled queries with the graph of all samples, and proposals with the exact search."""
 
 from itertools import combinations
 from types import SimpleNamespace
@@ -47,7 +47,7 @@ def queries(always, drawn):
 
 
 def sums(X, near):
-    """Return what scores are made of: the form over edges, degrees, and their form."""
+    """Return the terms of scores: the form over edges, the degrees, and the form over degrees."""
     near = graphs.gaussian_edges(near, 1.5)
     degrees = near.degrees
     return np.concatenate(
@@ -57,7 +57,7 @@ def sums(X, near):
 
 @pytest.mark.parametrize("always", [[], [2, 7]])
 @pytest.mark.parametrize("n_drawn", [1, 2, 5])
-def test_over_all_draws_the_sums_are_on_average_those_of_the_graph(always, n_drawn):
+def test_sums_are_unbiased_over_all_draws(always, n_drawn):
     X = np.random.default_rng(1).normal(size=(9, 3))
     others = np.setdiff1d(np.arange(9), always)
     found = [
@@ -69,7 +69,7 @@ def test_over_all_draws_the_sums_are_on_average_those_of_the_graph(always, n_dra
 
 
 def test_counts_by_hand():
-    # On a line 0 finds 1, 1 finds 0, 2 finds 1, 3 finds 2.
+    # On this line, the nearest neighbours are 0 -> 1, 1 -> 0, 2 -> 1 and 3 -> 2.
     X = np.array([[0.0], [1.0], [3.0], [6.0]])
 
     def counts(always, drawn):
@@ -78,16 +78,16 @@ def test_counts_by_hand():
             (int(i), int(j)): c for i, j, c in zip(near.left, near.right, near.counts, strict=True)
         }
 
-    # 0-1 is missed if two of the other three are drawn: by two samples, one time in six.
+    # Edge 0-1 is missed only if 2 and 3 are drawn: in one of six draws of two samples.
     assert counts([], [0, 2]) == pytest.approx({(0, 1): 6 / 5, (1, 2): 2.0})
-    # 1 does not find 2, so that 1-2 is seen if 2 is drawn, although 1 is always asked.
+    # Only sample 2 finds edge 1-2, so it must be drawn although sample 1 is always a query.
     assert counts([1], [2]) == pytest.approx({(0, 1): 1.0, (1, 2): 3.0})
     assert counts([2], [3]) == pytest.approx({(1, 2): 1.0, (2, 3): 3.0})
     assert counts([0], [3, 1, 2]) == {(0, 1): 1.0, (1, 2): 1.0, (2, 3): 1.0}
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
-def test_all_samples_drawn_are_the_exact_graph(X, store):
+def test_drawing_all_samples_gives_the_exact_graph(X, store):
     near = graphs.nearest_edges(store(X), 4)
     found = sampled.sampled_edges(store(X), 4, queries([5, 6], np.r_[0:5, 7:300])).counted()
     for name in ("left", "right", "weights"):
@@ -95,7 +95,7 @@ def test_all_samples_drawn_are_the_exact_graph(X, store):
     assert_array_equal(found.counts, 1.0)
 
 
-def test_edges_that_only_others_find_are_not_seen(X):
+def test_edges_found_only_by_samples_not_drawn_are_missing(X):
     whole = graphs.nearest(X, 3)
     of_five = set(
         zip(*(end[np.isin(whole[0], range(5))].tolist() for end in whole[:2]), strict=True)
@@ -105,7 +105,7 @@ def test_edges_that_only_others_find_are_not_seen(X):
     assert ends == {tuple(sorted(pair)) for pair in of_five}
 
 
-def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
+def test_counts_are_kept_by_every_graph_of_neighbours(X, y):
     near = sampled.sampled_edges(X, 4, queries(range(30), range(100, 150))).counted()
     known = from_labels(y, 300)
     for graph in [
@@ -125,7 +125,7 @@ def test_counts_pass_through_every_graph_made_of_neighbours(X, y):
             assert_array_equal(laplacian_form(data, graph), laplacian_form(data, plain))
 
 
-def test_labelled_samples_come_first_unless_they_are_most():
+def test_labelled_samples_come_first_unless_they_dominate():
     first = np.arange(40) < 6
     found = sampled.draw_queries(first, 12, np.random.default_rng(0))
     assert_array_equal(found.always, np.arange(6))
@@ -145,7 +145,7 @@ def test_as_many_queries_as_samples_change_nothing(selector, X, y):
 
 
 @every_graph_selector
-def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
+def test_scores_are_close_to_exact_for_any_kind_of_x(selector, X, y):
     exact = clone(selector).fit(X, y).scores_
     some = clone(selector).set_params(max_queries=240, random_state=3)
     found = clone(some).fit(X, y)
@@ -160,7 +160,7 @@ def test_scores_are_near_the_exact_ones_for_any_kind_of_x(selector, X, y):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("selector", GRAPH_SELECTORS[::2], ids=repr)
-def test_standard_errors_say_how_scores_vary_between_draws(selector):
+def test_standard_errors_match_the_variation_between_draws(selector):
     X, y = load_digits(return_X_y=True)
     X, y = X[:500, [10, 11, 12, 19, 20, 21]], np.where(np.arange(500) < 20, y[:500] % 2, -1)
     fits = [
@@ -170,14 +170,14 @@ def test_standard_errors_say_how_scores_vary_between_draws(selector):
     spread = np.std([fit.scores_ for fit in fits], axis=0, ddof=1)
     stated = np.mean([fit.standard_errors_ for fit in fits], axis=0)
     assert 0.7 < np.median(stated / spread) < 1.4
-    # No bias beyond what the draws leave open.
+    # Any bias is within the uncertainty of the mean over draws.
     exact = clone(selector).fit(X, y).scores_
     mean = np.mean([fit.scores_ for fit in fits], axis=0)
     assert (np.abs(mean - exact) < 5 * spread / np.sqrt(25) + 0.02 * np.abs(exact)).all()
 
 
 def word_counts(n_samples=500, n_words=150):
-    """Return counts of words, most of them rare, in texts of two classes, and a few labels."""
+    """Return counts of mostly rare words in texts of two classes, and a few labels."""
     random = np.random.default_rng(0)
     classes = np.arange(n_samples) % 2
     length = random.lognormal(sigma=0.5, size=n_samples)
@@ -203,13 +203,13 @@ def test_two_standard_errors_cover_the_exact_scores_of_word_counts(selector):
         errors = found.standard_errors_
         stated = np.isfinite(errors)
         covered.append(np.abs(found.scores_[stated] - exact[stated]) <= 2 * errors[stated])
-    # The most frequent words have one.
+    # The most frequent words have a standard error.
     assert np.isfinite(errors[:5]).all()
     assert np.mean(np.concatenate(covered)) >= 0.9
 
 
-def test_a_feature_whose_variance_few_drawn_samples_carry_has_no_standard_error():
-    """With 100 of 400 drawn, 20 carriers in a draw are 80 in all: a kurtosis of about 5."""
+def test_no_standard_error_if_few_drawn_samples_vary():
+    """About 20 of the 100 drawn samples must vary; in column 1, only about 12 do."""
     X = np.random.default_rng(0).normal(size=(400, 4))
     X[:, 0], X[:, 1] = np.arange(400) % 4 == 0, np.arange(400) % 8 == 0
     with pytest.warns(
@@ -221,10 +221,10 @@ def test_a_feature_whose_variance_few_drawn_samples_carry_has_no_standard_error(
     assert np.isfinite(found.set_params(max_queries=123).fit(X).standard_errors_).all()
 
 
-def test_without_standard_errors_if_most_samples_have_the_same_neighbour():
+def test_no_standard_errors_if_most_samples_have_the_same_neighbour():
     X = np.random.default_rng(0).random(size=(200, 50))
     assert np.isfinite(fit_of(X).standard_errors_).all()
-    # In many dimensions the centre is nearer than any sample.
+    # In many dimensions, the centre is closer to each sample than other samples are.
     X[17] = 0.5
     assert sampled.sampled_edges(X, 5, queries([], range(100))).largest_hub > 0.9
     with pytest.warns(UserWarning, match=r"No feature has .* a neighbour of \d+% of the drawn"):
@@ -238,15 +238,16 @@ def fit_of(X):
 
 
 def test_the_largest_hub_by_hand():
-    # On a line 0 finds 1, 1 finds 0, 2 finds 1, 3 finds 2: of 0, 2 and 3 two find 1.
+    # The nearest neighbours are 0 -> 1, 1 -> 0, 2 -> 1 and 3 -> 2, so 1 is found by two of 0, 2 and
+    # 3.
     X = np.array([[0.0], [1.0], [3.0], [6.0]])
     assert sampled.sampled_edges(X, 1, queries([], [0, 2, 3])).largest_hub == 2 / 3
-    # Only those who were drawn count.
+    # Only drawn samples count.
     assert sampled.sampled_edges(X, 1, queries([0, 2], [3])).largest_hub == 1.0
     assert sampled.sampled_edges(X, 1, queries([0], [2, 3])).largest_hub == 1 / 2
 
 
-def test_a_larger_draw_is_never_suggested_than_there_are_samples(X):
+def test_the_suggested_draw_is_at_most_all_samples(X):
     X = np.column_stack([X, np.arange(300) < 2])
     with pytest.warns(UserWarning, match=r"1 of 7 features .* Pass max_queries=300 for"):
         ls.LaplacianScore(max_queries=200, random_state=0).fit(X)
@@ -276,7 +277,7 @@ def test_without_unlabelled_samples_lsdf_scores_are_those_of_the_formula(X):
         ls.LSDF(n_neighbors=300).fit(X, labels)
 
 
-def test_a_feature_that_the_draw_does_not_see_is_announced(X):
+def test_a_feature_constant_in_the_draw_is_reported(X):
     X = np.column_stack([X, np.arange(300) == 299])
     with (
         pytest.warns(UserWarning, match=r"1 of 7 features varies but.*a larger max_queries helps"),
@@ -288,7 +289,7 @@ def test_a_feature_that_the_draw_does_not_see_is_announced(X):
 
 
 def test_standard_errors_by_hand():
-    """Scores without each of 4 groups: 3/4 of what they vary; 10 of 20 samples: half of it."""
+    """The jackknife factor of 4 groups is 3/4; drawing 10 of 20 samples halves the variance."""
     found = SimpleNamespace(
         sizes=np.array([2, 3, 3, 2]), n_others=20, counted=lambda without: without
     )
@@ -336,7 +337,7 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
             some.fit(tmp_path / "X.npy", y)
         return
     expected = clone(some).fit(X, y)
-    # Two columns are held at a time.
+    # Only two columns fit in memory at a time.
     sizes(HELD_BYTES=300 * 8 * 2)
     found = some.fit(tmp_path / "X.npy", y)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
@@ -345,7 +346,7 @@ def test_samples_outside_memory_give_the_same(selector, X, y, max_queries, tmp_p
 
 @pytest.mark.parametrize("n_features", [3, 50])
 def test_nearly_all_samples_outside_memory(n_features, tmp_path):
-    # All neighbours are asked anyway, so that the second search has no queries.
+    # All neighbours are queries already, so the second search has none.
     X = np.random.default_rng(0).normal(size=(40, n_features))
     X[-1] += 100.0
     np.save(tmp_path / "X.npy", X)
@@ -387,7 +388,7 @@ def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp
 
 
 @pytest.mark.usefixtures("small_draws")
-def test_very_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_path, sizes):
+def test_too_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_path, sizes):
     sizes(MOST_LISTED=400, MOST_LABELLED=20)
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
@@ -399,7 +400,7 @@ def test_very_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_pat
         ls.ConstrainedLaplacianScore(n_neighbors=1).fit(tmp_path / "X.npy", y)
 
 
-def test_who_is_found_back_does_not_depend_on_how_many_are_asked_at_once(X, shrink):
+def test_mutual_neighbours_do_not_depend_on_the_batch_size(X, shrink):
     asked = queries([], range(40))
     expected = sampled.sampled_edges(X, 5, asked)
     shrink(34)
@@ -421,8 +422,8 @@ def test_proposals_of_scikit_learn_give_the_exact_graph(selector, X, y, store):
     assert proposing.n_neighbors == 3
 
 
-def test_proposals_are_decided_again():
-    # In float32 the rows are alike, and their proposals come in the order of the rows.
+def test_proposals_are_compared_exactly():
+    # In float32 the rows are equal, so proposals come in row order.
     X = 1e8 + np.array([[0.0], [3.0], [1.0], [7.0]])
     proposals = sparse.csr_array(np.ones((4, 4)))
     found, exact = graphs.proposed_edges(X, proposals, 1), graphs.nearest_edges(X, 1)
@@ -431,7 +432,7 @@ def test_proposals_are_decided_again():
 
 
 class Proposing(TransformerMixin, BaseEstimator):
-    """Propose what it was given."""
+    """Return the given proposals."""
 
     def __init__(self, proposals=None):
         self.proposals = proposals
@@ -451,7 +452,7 @@ def test_stored_zeros_and_repeated_proposals_count(X):
     assert_array_equal(found.scores_, ls.LaplacianScore().fit(X).scores_)
 
 
-def test_too_few_proposals_are_announced(X):
+def test_too_few_proposals_are_reported(X):
     few = KNeighborsTransformer(n_neighbors=4)
     with pytest.warns(UserWarning, match=r"fewer than n_neighbors=5 other samples for 300 of 300"):
         found = ls.LaplacianScore(neighbors_transformer=few).fit(X)
@@ -468,7 +469,7 @@ def test_too_few_proposals_are_announced(X):
         (sparse.csr_array((300, 6)), r"shape \(300, 6\), not"),
     ],
 )
-def test_what_is_no_proposal_is_refused(X, proposals, message):
+def test_invalid_proposals_are_refused(X, proposals, message):
     with pytest.raises((TypeError, ValueError), match=message):
         ls.LaplacianScore(neighbors_transformer=Proposing(proposals)).fit(X)
 
@@ -487,6 +488,6 @@ def test_what_is_no_proposal_is_refused(X, proposals, message):
         ({"max_queries": 9, "n_neighbors": 300}, "n_neighbors=300"),
     ],
 )
-def test_what_does_not_go_together_is_refused(X, parameters, message):
+def test_incompatible_parameters_are_refused(X, parameters, message):
     with pytest.raises(ValueError, match=message):
         ls.LaplacianScore(**parameters).fit(X)

@@ -1,4 +1,4 @@
-"""Pairs from a design against a double loop, and what a design is refused for."""
+"""Compare pairs from a design with a double loop, and test invalid designs."""
 
 import warnings
 from datetime import datetime
@@ -24,14 +24,14 @@ def missing(value):
 
 
 def literal(columns, same=None, different=None, across=None):
-    """Compare every two rows."""
+    """Return the pairs of a design by comparing every two rows."""
     n_rows = len(next(iter(columns.values())))
     must, cannot = [], []
     for i in range(n_rows):
         for j in range(i + 1, n_rows):
 
             def equal(name, i=i, j=j):
-                """Tell whether both rows have equal values; None if one has none."""
+                """Return whether both rows have equal values; None if a value is missing."""
                 a, b = columns[name][i], columns[name][j]
                 return None if missing(a) or missing(b) else a == b
 
@@ -58,7 +58,7 @@ def found(frame, **design):
 @pytest.mark.parametrize("across", [None, "batch"])
 @pytest.mark.parametrize("different", [None, "disease", "patient"])
 @pytest.mark.parametrize("library", [dict, pd.DataFrame, pl.DataFrame])
-def test_a_study_by_the_double_loop(library, different, across):
+def test_a_study_equals_the_double_loop(library, different, across):
     design = {"same": "patient", "different": different, "across": across}
     assert found(library(STUDY), **design) == literal(STUDY, **design)
 
@@ -80,7 +80,7 @@ names = st.sampled_from([None, "x", "y", "z"])
 
 @settings(max_examples=200)
 @given(st.fixed_dictionaries({"x": values, "y": values, "z": values}), names, names, names)
-def test_any_design_by_the_double_loop(columns, same, different, across):
+def test_random_designs_equal_the_double_loop(columns, same, different, across):
     if same is None and different is None:
         return
     design = {"same": same, "different": different, "across": across}
@@ -108,7 +108,7 @@ def test_every_pair_is_drawn_equally_often():
     assert all(abs(count - expected) < 5 * np.sqrt(expected) for count in counts.values())
 
 
-def test_a_draw_is_repeated_by_its_seed_and_does_not_depend_on_the_other_kind():
+def test_a_draw_depends_on_its_seed_but_not_on_the_other_kind():
     columns = {"p": np.arange(60) // 3, "y": np.arange(60) % 2}
     draw = {"same": "p", "max_pairs": 10}
     first = Pairs.from_columns(columns, **draw, random_state=1)
@@ -134,8 +134,8 @@ def test_without_an_index_ids_are_row_numbers(library):
     assert Pairs.from_columns(library(STUDY), same="patient").n_samples == 7
 
 
-def test_an_index_that_names_rows_twice_or_not_at_all_is_refused():
-    with pytest.raises(ValueError, match="The id 'a' names more than one row"):
+def test_an_index_with_duplicate_or_missing_names_is_refused():
+    with pytest.raises(ValueError, match="Duplicate sample id 'a'"):
         Pairs.from_columns(pd.DataFrame(STUDY, index=list("aabcdef")), same="patient")
     with pytest.raises(ValueError, match="index of the frame has a missing value"):
         Pairs.from_columns(pd.DataFrame(STUDY, index=[*"abcdef", None]), same="patient")
@@ -172,8 +172,8 @@ def test_large_numbers_are_not_rounded():
     assert Pairs.from_columns(frame, different="x").cannot == ((0, 1),)
 
 
-def test_text_that_means_missing_is_reported_once():
-    with pytest.warns(UserWarning, match="1 of 4 values of 'x' are the text ''") as caught:
+def test_text_that_marks_missing_values_is_reported_once():
+    with pytest.warns(UserWarning, match="1 of 4 values of 'x' is treated as missing") as caught:
         Pairs.from_columns({"x": ["a", "", "b", "a"]}, same="x", different="x")
     assert len(caught) == 1
 
@@ -181,7 +181,7 @@ def test_text_that_means_missing_is_reported_once():
 # -- sizes ---------------------------------------------------------------------------------------
 
 
-def test_one_column_as_groups_has_any_size():
+def test_one_column_of_groups_may_be_large():
     y = np.arange(1_000_000) % 3
     pairs = Pairs.from_columns({"y": y}, same="y", different="y")
     assert pairs == Pairs.from_labels(y)
@@ -198,20 +198,20 @@ def test_too_many_pairs_to_list_are_counted_and_can_be_drawn():
         Pairs.from_columns({"x": np.arange(5000)}, different="x")
 
 
-def test_from_which_number_on_pairs_are_not_listed():
-    with pytest.raises(ValueError, match="10,001,628 must-links, and at most 10,000,000"):
+def test_the_limit_of_listed_pairs():
+    with pytest.raises(ValueError, match="10,001,628 must-links, but at most 10,000,000"):
         Pairs.from_columns({"x": [0] * 4473}, same="x")
     listed = Pairs.from_columns({"x": [0] * 1000}, same="x")
     assert listed.n_must == 499_500
 
 
-# -- what is refused -----------------------------------------------------------------------------
+# -- invalid designs -----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("design", "message"),
     [
-        ({}, "Neither same nor different names a column"),
+        ({}, "Neither same nor different is set"),
         (
             {"same": "pateint"},
             "same='pateint' is not a column of the frame. Did you mean 'patient'",
@@ -220,24 +220,24 @@ def test_from_which_number_on_pairs_are_not_listed():
             {"same": "patient", "across": "x"},
             "across='x' is not a column.*There are: patient, batch",
         ),
-        ({"same": "patient", "max_pairs": 0}, "max_pairs=0, but it is how many"),
-        ({"same": "patient", "max_pairs": 1.5}, "max_pairs=1.5, but it is how many"),
-        ({"same": "patient", "max_pairs": True}, "max_pairs=True, but it is how many"),
+        ({"same": "patient", "max_pairs": 0}, "max_pairs=0, but it is the maximum number"),
+        ({"same": "patient", "max_pairs": 1.5}, "max_pairs=1.5, but it is the maximum number"),
+        ({"same": "patient", "max_pairs": True}, "max_pairs=True, but it is the maximum number"),
         (
             {"same": "patient", "across": "disease"},
-            "^No two rows of one patient differ in disease, so there are no must-links. Missing "
-            "values: 1 in patient, 1 in disease. Name other columns, or leave across out.$",
+            "^No two rows have the same patient but differ in disease, so there are no must-links. "
+            "Missing values: 1 in patient, 1 in disease. Use other columns, or omit across.$",
         ),
-        ({"different": "batch", "across": "batch"}, "No two rows of one batch differ in batch"),
+        ({"different": "batch", "across": "batch"}, "with the same batch differ in batch"),
     ],
 )
-def test_designs_that_are_refused(design, message):
+def test_invalid_designs_are_refused(design, message):
     with pytest.raises(ValueError, match=message):
         Pairs.from_columns(STUDY, **design)
 
 
-def test_a_kind_that_the_design_does_not_give_is_reported():
-    with pytest.warns(UserWarning, match="No two rows of one patient differ in disease"):
+def test_a_kind_without_pairs_is_reported():
+    with pytest.warns(UserWarning, match="No two rows have the same patient but differ"):
         pairs = Pairs.from_columns(STUDY, same="patient", different="batch", across="disease")
     assert (pairs.n_must, pairs.n_cannot) == (0, 2)
 
@@ -245,16 +245,16 @@ def test_a_kind_that_the_design_does_not_give_is_reported():
 @pytest.mark.parametrize(
     ("frame", "error", "message"),
     [
-        ([1, 2], TypeError, "frame is a list, but columns are taken from"),
+        ([1, 2], TypeError, "frame is a list, but must be a pandas or polars"),
         ("m.csv", TypeError, "frame is a str.*read_csv"),
         (pl.LazyFrame(STUDY), TypeError, "frame is a LazyFrame.*collect it first"),
         ({"x": [[1], [2]]}, TypeError, "same='x' has values that cannot be compared"),
-        (pd.DataFrame([[1, 2]], columns=["x", "x"]), ValueError, "names several columns"),
+        (pd.DataFrame([[1, 2]], columns=["x", "x"]), ValueError, "has several columns named 'x'"),
         ({"x": [1, 2], "y": [1]}, ValueError, "different lengths: 2, 1"),
-        ({"x": [], "y": []}, ValueError, "No two rows of one x differ in y"),
+        ({"x": [], "y": []}, ValueError, "No two rows have the same x but differ in y"),
     ],
 )
-def test_frames_that_are_refused(frame, error, message):
+def test_invalid_frames_are_refused(frame, error, message):
     across = "y" if isinstance(frame, dict) and "y" in frame else None
     with pytest.raises(error, match=message):
         Pairs.from_columns(frame, same="x", across=across)

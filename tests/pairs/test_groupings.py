@@ -18,7 +18,7 @@ def drawn_links(rng, n):
 
 
 def drawn(rng, n):
-    """Return pairs that hold labels as groups, and the same pairs as a list."""
+    """Return random pairs that store labels as groups, and the same pairs as a list of links."""
     pairs = Pairs(drawn_links(rng, n), drawn_links(rng, n))
     must, cannot = sides(pairs.must), sides(pairs.cannot)
     for _ in range(rng.integers(1, 4)):
@@ -51,7 +51,7 @@ def check_same(pairs, listed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-def test_groups_are_the_same_as_a_list(seed):
+def test_groups_are_equivalent_to_listed_links(seed):
     rng = np.random.default_rng(seed)
     pairs, listed = drawn(rng, int(rng.integers(3, 9)))
     some = np.flatnonzero(rng.random(9) < 0.7).tolist()
@@ -61,7 +61,7 @@ def test_groups_are_the_same_as_a_list(seed):
     check_same(settled, settled_list)
     check_same(settled.restrict(some), settled_list.restrict(some))
     check_same(settled.closure(), settled_list.closure())
-    # A cannot-link that was left out before may return with new labels, and be left out again.
+    # New labels may imply a removed cannot-link again; it must be removed a second time.
     more = Pairs.from_labels(rng.integers(2, 4, size=9))
     listed_more = Pairs(more.must, more.cannot)
     joined = settled.restrict(some) | more, settled_list.restrict(some) | listed_more
@@ -88,7 +88,7 @@ def test_many_labels_are_never_listed():
     assert settled.n_conflicts == 0
 
 
-def test_a_shortest_chain_may_go_through_classes_and_links():
+def test_a_shortest_chain_may_combine_classes_and_links():
     pairs = Pairs(must=[("b", "c")]) | Pairs.from_labels(
         [0, 0, 1, 1], sample_ids=["a", "b", "c", "d"]
     )
@@ -97,7 +97,7 @@ def test_a_shortest_chain_may_go_through_classes_and_links():
     assert chains["b", "c"] == ("b", "c")
 
 
-def test_labels_inside_other_labels_are_kept_once():
+def test_labels_contained_in_other_labels_are_stored_once():
     some, all_labels = np.array([5, 5, -1, 7]), np.array([0, 0, 0, 1])
     few, many = (Pairs.from_labels(y) for y in (some, all_labels))
     assert len((few | many)._groupings) == 1
@@ -108,7 +108,7 @@ def test_labels_inside_other_labels_are_kept_once():
     assert needed([Grouping(alone, alone)]) == ()
 
 
-def test_what_older_versions_pickled_still_loads():
+def test_pickles_of_older_versions_can_be_loaded():
     must, cannot = np.array([[0, 1]]), np.array([[0, 2], [1, 2]])
     marks = np.zeros(1, dtype=bool), np.array([True, False])
     state = ("a", "b", "c"), must, cannot, None, marks, np.array([0, 0, 1])
@@ -120,7 +120,7 @@ def test_what_older_versions_pickled_still_loads():
         assert pairs.must_weights == (1.0,)
 
 
-def test_labels_outvote_the_mark_of_an_adaptive_link():
+def test_links_implied_by_labels_are_not_adaptive():
     pairs = Pairs([(0, 1), (4, 5)], adaptive=[(0, 1), (4, 5)]) | Pairs.from_labels([0, 0, 1])
     assert pairs.adaptive == ((4, 5),)
     assert repr(pairs) == "Pairs(must=2, cannot=2, adaptive=1)"

@@ -1,4 +1,4 @@
-"""Pairs that labels imply, all of them or drawn, and labels as codes."""
+"""Tests of pairs implied by labels, of random pairs, and of encoded labels."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -18,7 +18,7 @@ from linkselect.pairs._labels import encode_labels, is_missing
 
 @given(st.lists(st.integers(-1, 3), max_size=12))
 def test_all_pairs_of_labels(y):
-    assume({-1, 1} != set(y))  # refused, since -1 is hardly meant to be unlabelled there
+    assume({-1, 1} != set(y))  # refused, since -1 is probably a class here
     pairs = Pairs.from_labels(y)
     known = [(i, j) for i in range(len(y)) for j in range(i) if y[i] >= 0 and y[j] >= 0]
     assert pairs == Pairs(
@@ -29,9 +29,9 @@ def test_all_pairs_of_labels(y):
 
 
 @given(st.integers(0, 1000))
-def test_a_random_number_of_pairs_is_part_of_all(seed):
+def test_drawn_pairs_are_among_all_pairs(seed):
     y = np.random.default_rng(seed).integers(-1, 3, 15)
-    y[:2] = 0, 1  # one class beside -1 is refused
+    y[:2] = 0, 1  # a single class in addition to -1 is refused
     everything = Pairs.from_labels(y)
     n_must, n_cannot = len(everything.must) // 2, len(everything.cannot)
     drawn = Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)
@@ -53,7 +53,7 @@ def test_every_pair_is_drawn_equally_often():
         assert max(counts) < 1.5 * 2000 / n_all
 
 
-def test_pairs_of_many_labels_are_drawn_without_listing_all():
+def test_pairs_of_many_labels_are_drawn_without_listing_all_pairs():
     y = np.repeat(np.arange(10), 20_000)
     pairs = Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
     assert all(y[a] == y[b] for a, b in pairs.must)
@@ -65,7 +65,7 @@ def test_pairs_of_many_labels_are_drawn_without_listing_all():
     "asked", [{"n_must": 3}, {"n_cannot": 9}, {"n_must": -1}, {"n_must": 0.5}, {"n_must": "auto"}]
 )
 def test_more_pairs_than_there_are(asked):
-    with pytest.raises(ValueError, match="were asked for, but the labels imply"):
+    with pytest.raises(ValueError, match="but the labels imply"):
         Pairs.from_labels([0, 0, 1, 1], **asked)
 
 
@@ -74,9 +74,9 @@ def test_labels_with_ids():
     assert by_id.must == (("a", "b"),)
     assert by_id.n_samples is None
     assert Pairs.from_labels(pd.Series([1, 1], index=["p", "q"])).must == (("p", "q"),)
-    with pytest.raises(ValueError, match="The id 'a' names more than one row"):
+    with pytest.raises(ValueError, match="Duplicate sample id 'a'"):
         Pairs.from_labels([0, 0], sample_ids=["a", "a"])
-    with pytest.raises(ValueError, match="3 entries, but there are 2 samples"):
+    with pytest.raises(ValueError, match="3 ids for 2 samples"):
         Pairs.from_labels([0, 0], sample_ids=["a", "b", "c"])
 
 
@@ -89,11 +89,11 @@ def test_encode_labels():
     codes, classes = encode_labels(np.array([3.0, np.nan, -1.0, 5.0]))
     assert codes.tolist() == [0, -1, -1, 1]
     assert classes.tolist() == [3.0, 5.0]
-    with pytest.raises(ValueError, match="mixes labels of the types int, str"):
+    with pytest.raises(ValueError, match=r"labels of different types \(int, str\)"):
         encode_labels(np.array(["a", 1], dtype=object))
     codes, classes = encode_labels(np.array(["b", None, "a", -1, pd.NA, np.nan], dtype=object))
     assert codes.tolist() == [1, -1, 0, -1, -1, -1]
-    # In a list NumPy would make text of what is missing.
+    # In a list with text, NumPy would convert missing values to text.
     for missing in (-1, np.nan, None):
         assert encode_labels(["b", missing, "a"])[0].tolist() == [1, -1, 0]
         assert Pairs.from_labels(("b", missing, "b")).must == ((0, 2),)
@@ -104,19 +104,19 @@ def test_encode_labels():
 
 
 @pytest.mark.parametrize("y", [[-1, 1, 1, -1], [-1.0, 1.0, 1.0], np.array([1, -1], dtype=object)])
-def test_classes_minus_one_and_one_are_not_taken_for_unlabelled(y):
-    words = r"one labelled class 1.*-1, which means unlabelled here.*np.where\(y == -1, 0, y\)"
+def test_classes_minus_one_and_one_are_refused(y):
+    words = r"only one class, 1.*-1, which means unlabelled here.*np.where\(y == -1, 0, y\)"
     with pytest.raises(ValueError, match=words):
         Pairs.from_labels(y)
 
 
-def test_cannot_links_of_one_class_beside_minus_one():
+def test_cannot_links_of_a_single_class_and_minus_one():
     assert Pairs.from_labels([0, 0, -1]).must == ((0, 1),)
-    with pytest.raises(ValueError, match="one labelled class 0 and 1 samples marked -1"):
+    with pytest.raises(ValueError, match="only one class, 0, and 1 sample with the label -1"):
         Pairs.from_labels([0, 0, -1], n_must=1, n_cannot=1)
 
 
-def test_all_none_and_no_more_pairs_than_there_are():
+def test_no_pairs_all_pairs_and_too_many_pairs():
     y = [0, 0, 1, 1, 1, 2]
     assert Pairs.from_labels(y, n_must=0, n_cannot=0) == Pairs()
     everything = Pairs.from_labels(y)
@@ -125,10 +125,10 @@ def test_all_none_and_no_more_pairs_than_there_are():
     assert Pairs.from_labels(y, n_must=np.int64(4)) == everything
     for kind, total in (("must", 4), ("cannot", 11)):
         with pytest.raises(
-            ValueError, match=rf"n_{kind}={total + 1} .* imply {total}\. "
+            ValueError, match=rf"n_{kind}={total + 1}, .* imply {total} {kind}-links\."
         ) as caught:
             Pairs.from_labels(y, **{f"n_{kind}": total + 1})
-        assert caught.value.hint == f"Ask for 0 to {total}, or None for all."
+        assert caught.value.hint == f"Choose 0 to {total}, or None for all."
         assert caught.value.parameter == f"n_{kind}"
 
 
@@ -145,7 +145,7 @@ def test_links_are_drawn_in_ascending_order(sizes):
         assert found.cannot == tuple(zip(i[across].tolist(), j[across].tolist(), strict=True))
 
 
-def test_what_stands_for_no_label():
+def test_missing_labels():
     for label in (None, float("nan"), pd.NA, pd.NaT):
         assert is_missing(label)
         assert is_missing(label, minus_one=False)
@@ -156,7 +156,7 @@ def test_what_stands_for_no_label():
         assert not is_missing(label)
 
 
-def test_a_lone_class_is_named_with_the_number_of_others():
+def test_a_single_class_and_the_number_of_unlabelled_samples():
     def lone(y):
         return LoneClass.find(np.array(y, dtype=object), *encode_labels(np.array(y, dtype=object)))
 
@@ -168,13 +168,13 @@ def test_a_lone_class_is_named_with_the_number_of_others():
     assert lone([3, Decimal(-1), Fraction(-1), pd.NA, pd.NaT]) == LoneClass(3, 2)
     assert (LoneClass(1, 2).is_one, LoneClass(2, 1).is_one) == (True, False)
     assert str(LoneClass(3, 2).error()) == (
-        "y has the one labelled class 3 and 2 samples marked -1, which means unlabelled here. "
-        "If -1 is a class of yours, rename it: y = np.where(y == -1, 0, y)."
+        "y has only one class, 3, and 2 samples with the label -1, which means unlabelled here. "
+        "If -1 is a class, rename it: y = np.where(y == -1, 0, y)."
     )
 
 
-def test_numbered_pairs_are_found_whatever_the_size_of_a_class(monkeypatch):
-    """The square root of a number of 16 digits is not exact."""
+def test_numbered_pairs_are_exact_for_large_classes(monkeypatch):
+    """Square roots of numbers with 16 digits are not exact in float64."""
     ends = [2, 3, 1000, 94_906_266, 2**27 + 1, 300_000_001]
     numbers = [b * (b - 1) // 2 + more for b in ends for more in (-1, 0, 1)]
     expected = []
@@ -183,6 +183,6 @@ def test_numbered_pairs_are_found_whatever_the_size_of_a_class(monkeypatch):
         expected.append([t - b * (b - 1) // 2, b])
     monkeypatch.setattr(drawing, "_draw", lambda *_: np.array(numbers))
     assert drawing._draw_within(np.array([400_000_000]), None, None).tolist() == expected
-    # The same behind another class.
+    # The same holds for the second class.
     moved = drawing._draw_within(np.array([1, 400_000_000]), None, None)
     assert (moved - 1).tolist() == expected

@@ -1,4 +1,4 @@
-"""Pairs in files: what people write, what comes back, and what is refused."""
+"""Tests of files of pairs: common variants, round trips, and invalid files."""
 
 import json
 from collections import namedtuple
@@ -26,7 +26,7 @@ from linkselect import Pairs
     ],
     ids=repr,
 )
-def test_files_there_and_back(pairs, tmp_path):
+def test_files_round_trip(pairs, tmp_path):
     pairs.to_csv(tmp_path / "pairs.csv")
     assert Pairs.from_csv(tmp_path / "pairs.csv") == pairs
     pairs.to_json(tmp_path / "pairs.json")
@@ -42,7 +42,7 @@ def test_the_formats_on_disk(tmp_path):
     assert content == {"must": [[0, 3]], "cannot": [[0, 60]]}
 
 
-def test_csv_as_people_write_it(tmp_path):
+def test_csv_written_by_hand(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text("\ufefflink, a, b\nMUST, 1, 2\n cannot ,2,3\n", encoding="utf-8")
     assert Pairs.from_csv(file) == Pairs(must=[(1, 2)], cannot=[(2, 3)])
@@ -50,7 +50,7 @@ def test_csv_as_people_write_it(tmp_path):
 
 
 @pytest.mark.parametrize("sign", [";", "\t"])
-def test_csv_as_spreadsheets_of_other_countries_write_it(sign, tmp_path):
+def test_csv_from_spreadsheets_in_other_locales(sign, tmp_path):
     file = tmp_path / "pairs.csv"
     lines = [["a", "b", "link"], ["p,1", "p,2", "must"], ["p,1", "p,7", "cannot"]]
     file.write_text("".join(f"{sign.join(line)}\n" for line in lines))
@@ -60,8 +60,8 @@ def test_csv_as_spreadsheets_of_other_countries_write_it(sign, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "begins with a,b,link"),
-        ("x,y,link\n0,1,must\n", "begins with a,b,link"),
+        ("", "must begin with a,b,link"),
+        ("x,y,link\n0,1,must\n", "must begin with a,b,link"),
         ("a,b,link\n0,1,must\n0,2,maybe\n", "line 3: 0,2,maybe is not a pair"),
         ("a,b,link\n0,,must\n", "line 2"),
         ("a,b,link\n0,1\n", "line 2"),
@@ -69,7 +69,7 @@ def test_csv_as_spreadsheets_of_other_countries_write_it(sign, tmp_path):
         ("a,b,link\n1,1,must\n", "links a sample to itself"),
     ],
 )
-def test_csv_that_holds_no_pairs(text, message, tmp_path):
+def test_csv_without_pairs_is_refused(text, message, tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text(text)
     with pytest.raises(ValueError, match=message):
@@ -77,7 +77,7 @@ def test_csv_that_holds_no_pairs(text, message, tmp_path):
 
 
 @pytest.mark.parametrize("text", ['[["a", "b"]]', '{"must": [], "other": []}', "3"])
-def test_json_that_holds_no_pairs(text, tmp_path):
+def test_json_without_pairs_is_refused(text, tmp_path):
     file = tmp_path / "pairs.json"
     file.write_text(text)
     with pytest.raises(ValueError, match="expected"):
@@ -103,12 +103,12 @@ def test_tuple_ids_survive_json_and_are_refused_by_csv(tmp_path):
     pairs = Pairs(must=[((0, "a"), (1, "b"))])
     pairs.to_json(tmp_path / "pairs.json")
     assert Pairs.from_json(tmp_path / "pairs.json") == pairs
-    with pytest.raises(TypeError, match=r"The id \(0, 'a'\) would come back from CSV as"):
+    with pytest.raises(TypeError, match=r"The id \(0, 'a'\) would be read from CSV as"):
         pairs.to_csv(tmp_path / "pairs.csv")
     assert not (tmp_path / "pairs.csv").exists()
 
 
-def test_a_file_is_not_begun_that_cannot_be_finished(tmp_path):
+def test_a_failed_write_creates_no_file(tmp_path):
     pairs = Pairs(must=[(pd.Timestamp("2026-01-01"), pd.Timestamp("2026-01-02"))])
     for write in (pairs.to_json, pairs.to_csv):
         with pytest.raises(TypeError, match=r"The id Timestamp\(.* (cannot|would)"):
@@ -116,11 +116,14 @@ def test_a_file_is_not_begun_that_cannot_be_finished(tmp_path):
     assert not (tmp_path / "pairs").exists()
 
 
-# -- files give back the ids that they got, or are not written ---------------------------------
+# -- ids survive a round trip, or are refused --------------------------------------------------
 
 
 def back_or_refused(pairs, file, form, **options):
-    """Write and read back; tell whether it was written. A refusal must leave the file as it is."""
+    """Write pairs and read them back; return False if their ids are refused.
+
+    A refusal must leave an existing file unchanged.
+    """
     file.write_bytes(b"before")
     try:
         getattr(pairs, f"to_{form}")(file, **options)
@@ -129,7 +132,7 @@ def back_or_refused(pairs, file, form, **options):
     else:
         found = getattr(Pairs, f"from_{form}")(file, **options)
         assert found == pairs
-        # With types and signs, which == leaves out.
+        # Unlike ==, this also compares types and signs.
         assert repr((found.must, found.cannot)) == repr((pairs.must, pairs.cannot))
         return True
     assert message.startswith("The id ")
@@ -203,7 +206,7 @@ IN_JSON_ONLY = [
 ]
 IN_NEITHER = [
     (10**5000, 1),
-    ("\ud83d\ude00", "b"),  # JSON reads the two halves of a sign as that sign
+    ("\ud83d\ude00", "b"),  # JSON joins the two surrogates to one character
     (float("inf"), 1.0),
     ((1, float("nan")), "a"),
     ((1, b"x"), "a"),
@@ -221,14 +224,14 @@ IN_NEITHER = [
     [(IN_CSV_AND_JSON, {"csv", "json"}), (IN_JSON_ONLY, {"json"}), (IN_NEITHER, set())],
     ids=["csv and json", "json only", "neither"],
 )
-def test_which_ids_a_file_holds(cases, held_by, tmp_path):
+def test_which_ids_a_format_supports(cases, held_by, tmp_path):
     for pair in cases:
         pairs = Pairs(must=[pair])
         held = {form for form in ("csv", "json") if back_or_refused(pairs, tmp_path / "p", form)}
         assert held == held_by, ascii(pairs.must)[:80]
 
 
-def test_csv_holds_what_id_type_makes_of_its_own_text(tmp_path):
+def test_csv_supports_ids_that_id_type_restores(tmp_path):
     file, day, next_day = tmp_path / "pairs.csv", date(2026, 1, 2), date(2026, 1, 3)
     for pair, kind in [
         (("1", "2"), str),
@@ -245,30 +248,30 @@ def test_csv_holds_what_id_type_makes_of_its_own_text(tmp_path):
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        (" b", r"The id ' b' would come back from CSV as 'b'\. .*to_json"),
-        (1, r"The id 1 would come back from CSV as '1'\. .*to_json"),
+        (" b", r"The id ' b' would be read from CSV as 'b'\. .*to_json"),
+        (1, r"The id 1 would be read from CSV as '1'\. .*to_json"),
         ("", "The id '' cannot be written as CSV: .*is not a pair.*to_json"),
-        (True, "The id True would come back from CSV as 'True'.*to_json"),
+        (True, "The id True would be read from CSV as 'True'.*to_json"),
         ("\ud800", r"The id '\\ud800' cannot be written as CSV: .*surrogates.*to_json"),
-        ("b" * 10**6, r"The id 'b{20,60}\.\.\.' cannot be written as CSV: .*to_json"),
+        ("b" * 10**6, r"The id 'b+\.\.\.b+' cannot be written as CSV: .*to_json"),
     ],
     ids=["space", "number", "empty", "bool", "surrogate", "long"],
 )
-def test_what_csv_refuses_is_named(end, message, tmp_path):
+def test_ids_refused_by_csv_are_named(end, message, tmp_path):
     with pytest.raises(TypeError, match=message) as caught:
         Pairs(must=[("a", end)]).to_csv(tmp_path / "pairs.csv")
     assert len(str(caught.value)) < 500
-    assert caught.value.hint.startswith("Name samples all by")
+    assert caught.value.hint.startswith("Use only whole numbers")
     assert not (tmp_path / "pairs.csv").exists()
 
 
-def test_text_that_looks_like_numbers_needs_a_word(tmp_path):
-    message = r"The id '1' would come back from CSV as 1\. .*id_type=str.*to_csv and from_csv"
+def test_text_that_looks_like_numbers_needs_id_type(tmp_path):
+    message = r"The id '1' would be read from CSV as 1\. .*id_type=str.*to_csv and from_csv"
     with pytest.raises(TypeError, match=message):
         Pairs(must=[("1", "2")]).to_csv(tmp_path / "pairs.csv")
 
 
-def test_a_number_too_long_for_python_to_write_is_refused(tmp_path):
+def test_a_number_with_too_many_digits_is_refused(tmp_path):
     pairs = Pairs(must=[("a", 10**5000)])
     for form in ("csv", "json"):
         with pytest.raises(TypeError, match=f"The id <int> cannot be written as {form.upper()}"):
@@ -278,14 +281,14 @@ def test_a_number_too_long_for_python_to_write_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("end", "message"),
     [
-        (b"x", "The id b'x' cannot be written as JSON: .*bytes.*by text"),
-        (Place(1), r"The id Place\(row=1\) would come back from JSON as \(1,\)"),
-        ((1, b"x"), r"The id \(1, b'x'\) cannot be written as JSON: .*bytes.*by text"),
-        ((Place(1),), r"The id \(Place\(row=1\),\) would come back from JSON as \(\(1,\),\)\. "),
-        (float("inf"), "The id inf cannot be written as JSON: .*by text"),
+        (b"x", "The id b'x' cannot be written as JSON: .*bytes.*Use text"),
+        (Place(1), r"The id Place\(row=1\) would be read from JSON as \(1,\)"),
+        ((1, b"x"), r"The id \(1, b'x'\) cannot be written as JSON: .*bytes.*Use text"),
+        ((Place(1),), r"The id \(Place\(row=1\),\) would be read from JSON as \(\(1,\),\)\. "),
+        (float("inf"), "The id inf cannot be written as JSON: .*Use text"),
     ],
 )
-def test_what_json_refuses_is_named(end, message, tmp_path):
+def test_ids_refused_by_json_are_named(end, message, tmp_path):
     with pytest.raises(TypeError, match=message):
         Pairs(must=[("a", end)]).to_json(tmp_path / "pairs.json")
     assert not (tmp_path / "pairs.json").exists()
@@ -298,14 +301,14 @@ def test_csv_with_an_id_of_spaces_only(tmp_path):
         Pairs.from_csv(file)
 
 
-def test_csv_with_more_text_than_an_id_has(tmp_path):
+def test_csv_with_an_overlong_id(tmp_path):
     file = tmp_path / "pairs.csv"
     file.write_text(f"a,b,link\n0,1,must\n0,{'1' * 200_000},must\n")
     with pytest.raises(ValueError, match="pairs.csv, line 3: field larger than"):
         Pairs.from_csv(file)
 
 
-def test_csv_with_an_id_that_only_begins_like_a_number(tmp_path):
+def test_csv_with_an_id_that_only_looks_like_a_number(tmp_path):
     file = tmp_path / "pairs.csv"
     for text in ("--5", "1" * 5000):
         file.write_text(f"a,b,link\n{text},6,must\n")
@@ -330,13 +333,13 @@ def test_numbers_in_a_frame_stay_numbers():
     assert type(found.ids[0]) is int
 
 
-def test_frames_that_hold_no_pairs_are_refused():
+def test_frames_without_pairs_are_refused():
     with pytest.raises(ValueError, match=r"columns a, b and link, but this one has x"):
         Pairs.from_frame(pd.DataFrame({"x": [1]}))
     with pytest.raises(ValueError, match=r"this is a list.*Pairs\(must="):
         Pairs.from_frame([(0, 3)])
     odd = pd.DataFrame(LINKS | {"link": ["must", "same", "must"]})
-    with pytest.raises(ValueError, match=r"Row 1 .*'p1' and 'p7' are linked by 'same'.*must or"):
+    with pytest.raises(ValueError, match=r"Row 1 .*link='same' for the pair 'p1', 'p7'.*must or"):
         Pairs.from_frame(odd)
     lacking = pd.DataFrame(LINKS | {"b": ["p2", None, "p4"]})
     with pytest.raises(ValueError, match="missing sample id"):
@@ -356,11 +359,11 @@ def test_links_may_be_spelled_out(library, tmp_path):
 @pytest.mark.parametrize(
     ("links", "words"),
     [
-        ([True, False, True], r"linked by True.*\.map\(\{True: 'must', False: 'cannot'\}\)"),
-        ([1, 0, 0], r"linked by 1\..*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
-        ([2, 1, 1], r"linked by 2\. The column link holds must or cannot\.$"),
-        ([0, 1, 1], r"linked by 0.*\.map\(\{1: 'must', 0: 'cannot'\}\)"),
-        ([-1, 1, 1], r"linked by -1.*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
+        ([True, False, True], r"link=True.*\.map\(\{True: 'must', False: 'cannot'\}\)"),
+        ([1, 0, 0], r"link=1 .*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
+        ([2, 1, 1], r"link=2 .* The column link must contain must or cannot\.$"),
+        ([0, 1, 1], r"link=0.*\.map\(\{1: 'must', 0: 'cannot'\}\)"),
+        ([-1, 1, 1], r"link=-1.*\.map\(\{1: 'must', -1: 'cannot'\}\)"),
     ],
 )
 def test_numbers_for_links_are_not_guessed(links, words):
@@ -368,9 +371,9 @@ def test_numbers_for_links_are_not_guessed(links, words):
         Pairs.from_frame(pd.DataFrame(LINKS | {"link": links}))
 
 
-def test_from_which_length_on_what_is_quoted_is_cut(tmp_path):
-    """Ids of more than 40 signs, other content after 60, what another library says after 100."""
-    for name, shown in [("x" * 38, repr("x" * 38)), ("x" * 39, f"'{'x' * 35}...'")]:
+def test_long_quotations_are_shortened(tmp_path):
+    """The limits are 40 characters for ids, 60 for other content, and 100 for other errors."""
+    for name, shown in [("x" * 38, repr("x" * 38)), ("x" * 39, f"'{'x' * 19}...{'x' * 16}'")]:
         with pytest.raises(TypeError) as caught:
             Pairs(must=[(1, name), (2, name)]).to_csv(tmp_path / "p.csv", id_type=float)
         assert f"The id {shown} " in str(caught.value)

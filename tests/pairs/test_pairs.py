@@ -27,16 +27,16 @@ def test_duplicates_and_reversed_pairs_count_once():
     assert pairs.cannot == (("a", "b"),)
 
 
-def test_it_is_no_sequence_and_no_array():
+def test_pairs_are_neither_a_sequence_nor_an_array():
     for name in ("__len__", "shape", "__array__"):
         assert not hasattr(Pairs(), name)
 
 
-def test_it_cannot_be_changed():
+def test_pairs_are_immutable():
     pairs = Pairs(must=[(0, 1)])
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match="is immutable"):
         pairs.must = ()
-    with pytest.raises(AttributeError, match="cannot be changed"):
+    with pytest.raises(AttributeError, match="is immutable"):
         pairs.n_samples = 3
     assert Pairs(must=[(1, 0)]) == pairs
     assert hash(Pairs(must=[(1, 0)])) == hash(pairs)
@@ -54,11 +54,11 @@ def test_pickle():
     ("must", "message"),
     [
         ([(2, 2)], "links a sample to itself"),
-        ([(0, 1, 2)], "a pair is two samples"),
-        (["ab"], "a pair is two samples"),
-        ([3], "a pair is two samples"),
-        ([{0, 1}], "a pair is two samples"),
-        ([{"a": 0, "b": 1}], "a pair is two samples"),
+        ([(0, 1, 2)], "not a pair of two samples"),
+        (["ab"], "not a pair of two samples"),
+        ([3], "not a pair of two samples"),
+        ([{0, 1}], "not a pair of two samples"),
+        ([{"a": 0, "b": 1}], "not a pair of two samples"),
         ([(0, pd.NA)], "missing sample id"),
         ([(0, None)], "missing sample id"),
         ([(0, float("nan"))], "missing sample id"),
@@ -73,11 +73,11 @@ def test_ids_must_be_hashable():
     for unhashable in ([0], np.array([0, 1])):
         with pytest.raises(TypeError, match="must be hashable"):
             Pairs(cannot=[(unhashable, "a")])
-    with pytest.raises(TypeError, match="is a list of pairs"):
+    with pytest.raises(TypeError, match="is not a list of pairs"):
         Pairs(must=5)
 
 
-def test_a_frame_is_told_what_takes_frames():
+def test_the_error_for_a_frame_names_from_frame():
     with pytest.raises(TypeError, match=r"must is a frame.*Pairs.from_frame\(frame\)"):
         Pairs(pd.DataFrame({"a": [0], "b": [1], "link": ["must"]}))
 
@@ -95,13 +95,13 @@ def test_union(must, cannot, more_must, more_cannot):
 
 
 def test_union_of_other_row_numbers_is_refused():
-    with pytest.raises(ValueError, match="number different rows"):
+    with pytest.raises(ValueError, match="mean different samples"):
         Pairs(must=[(0, 1)], n_samples=3) | Pairs(must=[(0, 1)], n_samples=4)
     with pytest.raises(TypeError):
         Pairs() | [(0, 1)]
 
 
-def test_pairs_with_an_absent_end_have_no_rows():
+def test_pairs_with_an_absent_sample_have_no_rows():
     pairs = Pairs(must=[("a", "b"), ("a", "gone")], cannot=[("gone", "b"), ("b", "c")])
     must, cannot = pairs.rows({"c": 0, "b": 1, "a": 2})
     assert [sorted(pair) for pair in must.tolist()] == [[1, 2]]
@@ -137,7 +137,10 @@ def test_closure_and_conflicts_by_brute_force(must, cannot):
 def test_a_conflict_is_explained_by_the_shortest_chain():
     pairs = Pairs(must=[("a", "b"), ("b", "c"), ("c", "d"), ("a", "c")], cannot=[("d", "a")])
     (conflict,) = pairs.conflicts()
-    assert str(conflict) == "cannot-link ('d', 'a'), but must-links join its ends: 'd' = 'c' = 'a'"
+    assert (
+        str(conflict)
+        == "cannot-link ('d', 'a'), but must-links connect its samples: 'd' = 'c' = 'a'"
+    )
     direct = Pairs(must=[(0, 1)], cannot=[(1, 0)]).conflicts()
     assert direct[0].chain == (1, 0)
 
@@ -152,13 +155,13 @@ def test_many_conflicts_are_counted():
     assert " more" not in str(all_shown.value)
 
 
-def test_the_error_has_the_chain_apart_from_the_hint():
+def test_the_error_separates_the_chain_from_the_hint():
     pairs = Pairs(must=[(0, 1), (1, 2)], cannot=[(0, 2)])
     with pytest.raises(PairConflictError) as caught:
         pairs.closure()
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert error.problem.startswith("1 cannot-link contradicts the must-links: ")
-        assert error.problem.endswith("must-links join its ends: 0 = 1 = 2.")
+        assert error.problem.endswith("must-links connect its samples: 0 = 1 = 2.")
         assert error.hint.startswith("Correct the pairs (Pairs.conflicts() lists all), or pass")
         assert str(error) == f"{error.problem} {error.hint}"
 
@@ -171,7 +174,7 @@ def test_a_long_chain_is_shortened_in_the_message():
 
 
 def test_row_numbers_are_checked_if_the_number_of_rows_is_known():
-    message = "A pair names 100, but with n_samples=10 .* row numbers from 0 to 9"
+    message = "A pair names 100, but with n_samples=10, .* row numbers from 0 to 9"
     with pytest.raises(ValueError, match=message):
         Pairs(must=[(0, 100)], n_samples=10)
     with pytest.raises(ValueError, match="n_samples='x'"):
@@ -203,7 +206,7 @@ def test_summary():
     assert pairs.summary()["coverage"] is None
 
 
-# -- what is said, word for word, where it begins to be said ------------------------------------
+# -- exact messages and the limits at which they appear -----------------------------------------
 
 
 def refusal_of(make):
@@ -218,16 +221,16 @@ def test_row_numbers_go_from_0_to_the_last_row(sample):
     assert Pairs(must=[(0, np.int8(9))], n_samples=np.int64(10)).must == ((0, 9),)
     message = refusal_of(lambda: Pairs(must=[(5, sample)], n_samples=10))
     assert message == (
-        f"A pair names {sample!r}, but with n_samples=10 samples are named by row numbers from 0 "
-        "to 9. Leave n_samples out to use ids."
+        f"A pair names {sample!r}, but with n_samples=10, samples must be row numbers from 0 "
+        "to 9. Omit n_samples to use other ids."
     )
 
 
 @pytest.mark.parametrize("n_samples", [0, -1, 1.0, "1"])
-def test_there_is_at_least_one_row(n_samples):
+def test_n_samples_is_at_least_one(n_samples):
     assert Pairs(n_samples=1).n_samples == 1
     message = refusal_of(lambda: Pairs(n_samples=n_samples))
-    assert message == f"n_samples={n_samples!r}, but it is the number of rows: 1 or more."
+    assert message == f"n_samples={n_samples!r}, but it must be the number of rows, at least 1."
 
 
 @pytest.mark.parametrize(
@@ -238,9 +241,9 @@ def test_there_is_at_least_one_row(n_samples):
         (9, "0 = 1 = 2 = 3 = ... (3 more) ... = 7 = 8 = 9"),
     ],
 )
-def test_from_which_length_on_a_chain_is_shortened(n_links, shown):
+def test_the_length_from_which_a_chain_is_shortened(n_links, shown):
     pairs = Pairs(must=[(i, i + 1) for i in range(n_links)], cannot=[(0, n_links)])
-    assert str(pairs.conflicts()[0]).endswith(f"join its ends: {shown}")
+    assert str(pairs.conflicts()[0]).endswith(f"connect its samples: {shown}")
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2, 3, None])
@@ -258,12 +261,12 @@ def test_a_union_keeps_the_number_of_rows():
     assert (none | none).n_samples is None
     message = refusal_of(lambda: ten | Pairs(n_samples=9))
     assert message == (
-        "Pairs over 10 samples and pairs over 9 samples number different rows. "
-        "Name samples by id to join them."
+        "Cannot join pairs with n_samples=10 and pairs with n_samples=9: their row numbers mean "
+        "different samples. Name samples by id to join them."
     )
 
 
-def test_what_follows_keeps_the_number_of_rows_and_parts_of_it_do_not():
+def test_a_closure_keeps_the_number_of_rows_and_a_restriction_does_not():
     pairs = Pairs(must=[(0, 1), (1, 2)], cannot=[(2, 3)], n_samples=10)
     assert pairs.closure().n_samples == pairs.without_conflicts().n_samples == 10
     assert pairs.restrict([0, 1, 3]).n_samples is None
@@ -271,7 +274,7 @@ def test_what_follows_keeps_the_number_of_rows_and_parts_of_it_do_not():
     assert pairs.restrict([2, 3]).cannot == ((2, 3),)
 
 
-def test_coverage_is_of_the_rows_that_are_known():
+def test_coverage_refers_to_the_known_rows():
     numbered, named = Pairs(must=[(0, 1)], n_samples=8), Pairs(must=[(0, 1)])
     assert numbered.summary()["coverage"] == 0.25
     assert numbered.summary(n_samples=4)["coverage"] == 0.5
@@ -280,7 +283,7 @@ def test_coverage_is_of_the_rows_that_are_known():
     assert named.summary([0, 5])["lost_must"] == 1
 
 
-def test_rows_that_are_found_first_and_last():
+def test_first_and_last_rows():
     pairs = Pairs(must=[("a", "b"), ("b", "gone")], cannot=[("gone", "a"), ("b", "a")])
     must, cannot = pairs.rows({"a": 0, "b": 5})
     assert (must.tolist(), cannot.tolist()) == ([[0, 5]], [[5, 0]])
@@ -292,25 +295,25 @@ def test_components_of_equal_size_keep_the_order_of_their_first_samples():
     assert repr(pairs) == "Pairs(must=4, cannot=1)"
 
 
-def test_three_conflicts_are_told_and_the_others_counted():
+def test_three_conflicts_are_shown_and_the_others_counted():
     pairs = Pairs([(0, 1), (1, 2), (2, 3)], [(0, 2), (1, 3), (0, 3), (0, 1), (2, 3)])
     told = (
-        "cannot-link (0, 2), but must-links join its ends: 0 = 1 = 2; "
-        "cannot-link (1, 3), but must-links join its ends: 1 = 2 = 3; "
-        "cannot-link (0, 3), but must-links join its ends: 0 = 1 = 2 = 3"
+        "cannot-link (0, 2), but must-links connect its samples: 0 = 1 = 2; "
+        "cannot-link (1, 3), but must-links connect its samples: 1 = 2 = 3; "
+        "cannot-link (0, 3), but must-links connect its samples: 0 = 1 = 2 = 3"
     )
     expected = f"5 cannot-links contradict the must-links: {told}; and 2 more."
     assert describe_conflicts(pairs) == expected
 
 
-def test_the_arrays_inside_cannot_be_written_to():
+def test_internal_arrays_are_read_only():
     for pairs in (Pairs([(0, 1)], [(1, 2)]), Pairs.from_labels([0, 0, 1])):
         for links in (pairs._must, pairs._cannot):
             with pytest.raises(ValueError, match="read-only"):
                 links[0, 0] = 5
 
 
-def test_pairs_are_equal_if_all_of_them_are():
+def test_equality_compares_all_pairs():
     pairs, more = Pairs([(0, 1)], [(1, 2)]), Pairs([(0, 1), (3, 4)], [(1, 2)])
     other = Pairs([(0, 1)], [(1, 2), (1, 3)])
     assert len({pairs, more, other, Pairs([(1, 0)], [(2, 1)]), Pairs()}) == 4

@@ -1,4 +1,4 @@
-"""Pairs in a notebook: counts, groups and conflicts."""
+"""Tests of pairs in a notebook: counts, groups and conflicts."""
 
 import re
 from html import unescape
@@ -23,7 +23,7 @@ def test_counts_groups_and_conflicts():
     assert found[6:8] == ["samples named", "5"]
     assert found[9:11] == ["groups joined by must-links", "2"]
     assert found[12:14] == ["conflicts", "1"]
-    assert "must-links join its ends: &#x27;a&#x27; = &#x27;b&#x27; = &#x27;c&#x27;" in html
+    assert "must-links connect its samples: &#x27;a&#x27; = &#x27;b&#x27; = &#x27;c&#x27;" in html
 
 
 def test_the_share_of_all_samples_if_it_is_known():
@@ -32,7 +32,7 @@ def test_the_share_of_all_samples_if_it_is_known():
     assert "<li>" not in html
 
 
-def test_names_are_text_and_long_ones_are_cut():
+def test_names_are_escaped_and_long_ones_shortened():
     html = Pairs(must=[("<script>", "x" * 500)])._repr_html_()
     assert "<script>" not in html
     assert "&lt;script&gt;" in html
@@ -41,21 +41,21 @@ def test_names_are_text_and_long_ones_are_cut():
     assert len(unescape(cut)) == WIDTH
 
 
-def test_names_that_just_fit_are_not_cut():
+def test_names_that_just_fit_are_not_shortened():
     text = "x" * (WIDTH - len("('', 1)"))
     for longer, end in (("", "x', 1)"), ("x", "xx', …")):
         shown = cells(Pairs(must=[(text + longer, 1)])._repr_html_())[2]
         assert unescape(shown).endswith(end)
 
 
-def test_no_pairs_and_many():
+def test_no_pairs_and_many_pairs():
     assert "<strong>0 pairs</strong>" in Pairs()._repr_html_()
     html = Pairs.from_labels(np.repeat([0, 1], 40))._repr_html_()
     assert cells(html)[1] == "1,560"
     assert len(html) < 4000
 
 
-def test_as_many_as_are_shown_and_one_more():
+def test_at_most_three_entries_are_shown():
     for n, end in ((3, "(4, 5)"), (4, "(4, 5), …")):
         html = Pairs(must=[(2 * i, 2 * i + 1) for i in range(n)])._repr_html_()
         assert cells(html)[1:3] == [str(n), f"(0, 1), (2, 3), {end}"]

@@ -29,7 +29,7 @@ def test_labels_imply_links_of_weight_1():
     assert Pairs([(0, 1)], must_weights=[0.5]) | labels == labels
 
 
-def test_weights_survive():
+def test_operations_keep_weights():
     pairs = Pairs([(0, 1), (1, 2)], [(0, 2), (0, 9)], must_weights=[2, 3], cannot_weights=[5, 0.5])
     assert weighted(pairs.restrict([1, 2])) == {(1, 2): 3.0}
     settled = pairs.without_conflicts()
@@ -50,8 +50,8 @@ def test_weights_survive():
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([1.0], "must_weights has 1 number, but must has 2 pairs"),
-        ([1, 0], r"pair \('b', 'c'\) the weight 0, but a weight is a positive number"),
+        ([1.0], "must_weights has 1 weight for 2 must-links"),
+        ([1, 0], r"pair \('b', 'c'\) the weight 0, but weights must be positive"),
         ([-2, 1], r"pair \('a', 'b'\) the weight -2,"),
         ([1, np.inf], r"pair \('b', 'c'\) the weight inf,"),
         ([np.nan, 1], r"pair \('a', 'b'\) the weight nan,"),
@@ -63,13 +63,13 @@ def test_wrong_weights_are_refused(weights, message):
 
 
 @pytest.mark.parametrize("weights", ["x", 3, ["a", "b"]])
-def test_weights_are_numbers(weights):
-    with pytest.raises(TypeError, match="cannot_weights is a list of numbers"):
+def test_weights_must_be_numbers(weights):
+    with pytest.raises(TypeError, match="cannot_weights must be a list of numbers"):
         Pairs(cannot=[("a", "b"), ("b", "c")], cannot_weights=weights)
 
 
 @pytest.mark.parametrize("ending", ["csv", "json"])
-def test_files_hold_weights_only_if_needed(tmp_path, ending):
+def test_files_have_weights_only_if_needed(tmp_path, ending):
     path = tmp_path / f"pairs.{ending}"
     pairs = Pairs([(0, 1), (1, 2)], [(0, 7)], must_weights=[1 / 3, 1], adaptive=[(0, 7)])
     write, read = {"csv": ("to_csv", "from_csv"), "json": ("to_json", "from_json")}[ending]
@@ -99,11 +99,11 @@ def test_a_frame_may_have_weights():
     frame = pd.DataFrame({"a": [0, 1], "b": [1, 2], "link": ["must", "cannot"], "weight": [2, 0.5]})
     pairs = Pairs.from_frame(frame)
     assert (pairs.must_weights, pairs.cannot_weights) == ((2.0,), (0.5,))
-    with pytest.raises(ValueError, match="Row 1 of the frame gives 1 and 2 the weight 'much'"):
+    with pytest.raises(ValueError, match="Row 1 of the frame has weight='much' for"):
         Pairs.from_frame(frame.assign(weight=[1, "much"]))
 
 
 def test_a_line_without_a_weight_is_named(tmp_path):
     (tmp_path / "pairs.csv").write_text("a,b,link,weight\n0,1,must,2\n0,2,must,\n")
-    with pytest.raises(ValueError, match="line 3 gives '0' and '2' the weight ''"):
+    with pytest.raises(ValueError, match="line 3 has weight='' for the pair '0', '2'"):
         Pairs.from_csv(tmp_path / "pairs.csv")

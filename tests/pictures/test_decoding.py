@@ -35,7 +35,7 @@ def png_of(width, height):
 
 
 @pytest.mark.parametrize("name", ["a.jpg", "a.png", "a.tif", "a.webp"])
-def test_pictures_are_upright(tmp_path, name):
+def test_pictures_are_rotated_upright(tmp_path, name):
     WHITE_LEFT.convert("RGB").save(tmp_path / name, exif=TURNED)
     found = np.asarray(opened(tmp_path / name, 400))
     assert found.shape == (80, 60, 3)
@@ -56,7 +56,7 @@ def test_pictures_are_upright(tmp_path, name):
         ("LAB", "tif"),
     ],
 )
-def test_every_mode_becomes_colours(tmp_path, mode, ending):
+def test_every_mode_is_converted_to_colours(tmp_path, mode, ending):
     file = tmp_path / f"a.{ending}"
     picture = Image.new("LAB", (40, 60)) if mode == "LAB" else COLOURS.convert(mode)
     picture.save(file)
@@ -73,7 +73,7 @@ def test_transparent_parts_are_white(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["png", "tif"])
-def test_sixteen_bits_keep_their_range(tmp_path, ending):
+def test_sixteen_bit_pictures_keep_their_range(tmp_path, ending):
     values = np.linspace(0, 65535, 2500).reshape(50, 50).astype(np.uint16)
     Image.fromarray(values).save(tmp_path / f"a.{ending}")
     Image.fromarray(values // 4).save(tmp_path / f"dark.{ending}")
@@ -82,7 +82,7 @@ def test_sixteen_bits_keep_their_range(tmp_path, ending):
     np.testing.assert_allclose(dark[..., 0], values // 4 // 257, atol=1)
 
 
-def test_fractions_run_from_the_smallest_to_the_largest(tmp_path):
+def test_floats_are_scaled_to_their_range(tmp_path):
     values = np.linspace(-3, 5, 2500).reshape(50, 50).astype(np.float32)
     Image.fromarray(values).save(tmp_path / "a.tif")
     found = np.asarray(opened(tmp_path / "a.tif", 50))[..., 0]
@@ -93,7 +93,7 @@ def test_fractions_run_from_the_smallest_to_the_largest(tmp_path):
     assert np.asarray(opened(tmp_path / "b.tif", 50)).shape == (50, 50, 3)
 
 
-def test_large_pictures_are_made_small(tmp_path):
+def test_large_pictures_are_reduced(tmp_path):
     Image.new("RGB", (3000, 2000), "red").save(tmp_path / "a.jpg")
     assert opened(tmp_path / "a.jpg", 300).size == (300, 200)
 
@@ -119,14 +119,14 @@ def broken_files(folder):
 
 
 @pytest.mark.filterwarnings("ignore::PIL.Image.DecompressionBombWarning")
-def test_what_is_no_picture_is_refused_with_a_reason(tmp_path):
+def test_files_that_are_not_pictures_are_refused_with_a_reason(tmp_path):
     for name in broken_files(tmp_path):
         with pytest.raises(NoPictureError, match=r"^(is|has|does|cannot)\b"):
             opened(tmp_path / name, 100)
 
 
 def test_no_other_program_is_started(tmp_path, monkeypatch):
-    """Pillow would open PostScript with Ghostscript, whatever the name of the file."""
+    """By default, Pillow opens PostScript with Ghostscript, whatever the file is called."""
     (tmp_path / "gs").write_text(f"#!/bin/sh\ntouch '{tmp_path}/started'\nexit 1\n")
     (tmp_path / "gs").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
@@ -138,7 +138,7 @@ def test_no_other_program_is_started(tmp_path, monkeypatch):
     assert not (tmp_path / "started").exists()
 
 
-def test_turned_webp_is_sent_upright(tmp_path):
+def test_rotated_webp_is_sent_upright(tmp_path):
     WHITE_LEFT.convert("RGB").save(tmp_path / "a.webp", exif=TURNED)
     content, kind = shown(tmp_path / "a.webp")
     assert kind == "image/jpeg"

@@ -26,7 +26,7 @@ def counted(progress):
     return lambda done, total, doing: progress.append((done, total))
 
 
-def test_pictures_of_all_endings_and_subfolders(photos):
+def test_pictures_with_all_extensions_and_in_subfolders(photos):
     made_picture("plain", np.random.default_rng(0)).save(photos / "LAST.Jpeg")
     (photos / ".hidden.png").write_bytes(b"")
     (photos / ".thumbs").mkdir()
@@ -46,8 +46,8 @@ def test_pictures_of_all_endings_and_subfolders(photos):
     }
 
 
-def test_names_may_hold_all_but_control_characters(photos):
-    """Names of macOS screenshots have a narrow space before PM."""
+def test_names_may_contain_all_but_control_characters(photos):
+    """File names of macOS screenshots have a narrow no-break space before PM."""
     whole = (photos / "photo 000.png").read_bytes()
     names = [
         "shot at 3.04\u202fPM.png",
@@ -65,7 +65,7 @@ def test_names_may_hold_all_but_control_characters(photos):
     assert found.left_out == {r"'two\nlines.png'": why, r"'\udcff.png'": why}
 
 
-def test_what_is_measured_is_that_of_the_picture(photos):
+def test_features_are_those_of_the_picture(photos):
     found = read_folder(photos, ("color", "hog"))
     assert found.names == tuple(one.name for one in named_features(("color", "hog")))
     assert found.X.shape == (12, 72)
@@ -78,7 +78,7 @@ def test_what_is_measured_is_that_of_the_picture(photos):
     )
 
 
-def test_the_next_start_measures_only_what_is_new(photos, tmp_path):
+def test_the_next_start_reads_only_new_pictures(photos, tmp_path):
     store = tmp_path / "pairs.pictures.sqlite"
     steps = []
     first = read_folder(photos, store=store, progress=counted(steps))
@@ -102,7 +102,7 @@ def test_the_next_start_measures_only_what_is_new(photos, tmp_path):
     assert thumbnail_of(tmp_path / "moved away", "photo 000.png") is None
 
 
-def test_notes_name_what_is_left_out(photos):
+def test_notes_name_skipped_files(photos):
     for number in range(7):
         (photos / f"broken {number}.png").write_bytes(b"no picture")
     notes = read_folder(photos).notes
@@ -143,7 +143,7 @@ def change(sql):
         (change("PRAGMA user_version = 7"), False),
     ],
 )
-def test_a_damaged_store_costs_time_only(photos, tmp_path, damage, is_left_alone):
+def test_a_damaged_store_only_costs_time(photos, tmp_path, damage, is_left_alone):
     store = tmp_path / "pairs.pictures.sqlite"
     expected = read_folder(photos, store=store)
     damage(store)
@@ -155,7 +155,7 @@ def test_a_damaged_store_costs_time_only(photos, tmp_path, damage, is_left_alone
     thumbnail_of(store, "photo 000.png")
 
 
-def test_another_folder_leaves_what_was_measured(photos, tmp_path):
+def test_another_folder_keeps_stored_features(photos, tmp_path):
     store = tmp_path / "pairs.pictures.sqlite"
     read_folder(photos, store=store)
     make_pictures(tmp_path / "others", 3, seed=5)
@@ -163,11 +163,11 @@ def test_another_folder_leaves_what_was_measured(photos, tmp_path):
     assert "new.png" in read_folder(tmp_path / "others", store=store).ids
     steps = []
     assert len(read_folder(photos, store=store, progress=counted(steps)).ids) == 12
-    assert steps == [(0, 2)]  # two names also occur in the other folder
+    assert steps == [(0, 2)]  # two pictures have the same name in the other folder
 
 
 @pytest.mark.slow
-def test_a_start_that_was_killed_goes_on(tmp_path):
+def test_a_killed_start_is_resumed(tmp_path):
     """Features computed before a kill are kept."""
     folder, store = tmp_path / "photos", tmp_path / "pairs.pictures.sqlite"
     make_pictures(folder, 100)

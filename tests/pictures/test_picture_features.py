@@ -28,7 +28,7 @@ def painted(color, place=(FIELD, FIELD)):
     return pixels
 
 
-def test_names_are_unique_and_say_where():
+def test_names_are_unique_and_contain_the_region():
     names = [one.name for one in named_features()]
     assert len(names) == len(set(names)) == len(measure(painted(0.5)))
     assert "brightness, upper left" in names
@@ -38,11 +38,11 @@ def test_names_are_unique_and_say_where():
         assert 0 <= one.region.top <= 1 - one.region.height + 1e-12
 
 
-def test_each_feature_looks_at_its_region_only():
+def test_each_feature_depends_on_its_region_only():
     rng = np.random.default_rng(0)
     before = rng.random((SIDE, SIDE, 3))
     after = before.copy()
-    # Inside the upper left cell of each grid, including its edges.
+    # This includes the upper left cell of each grid, with its edges.
     after[:40, :40] = rng.random((40, 40, 3))
     changed = measure(before) != measure(after)
     for one, is_changed in zip(named_features(), changed, strict=True):
@@ -62,7 +62,7 @@ def test_colours_are_means_of_lab(color):
 
 
 def test_grey_pictures_have_no_colours():
-    """Rounding errors in Lab would become colour features once they are scaled."""
+    """Otherwise, scaling would turn rounding errors in Lab into colour features."""
     pixels = np.random.default_rng(1).random((SIDE, SIDE))
     found = by_name(pixels)
     colours = [name for name in found if name.startswith(("red", "yellow", "colour"))]
@@ -79,7 +79,7 @@ def test_grey_pictures_have_no_colours():
         ("falling", rows - columns),
     ],
 )
-def test_lines_are_found_by_their_direction(direction, angle):
+def test_lines_are_distinguished_by_their_direction(direction, angle):
     found = by_name(0.5 + 0.5 * np.sin(angle / 3))
     lines = {name: found[f"{name} lines, centre"] for name in FAMILIES_OF_LINES}
     assert max(lines, key=lines.get) == direction
@@ -90,7 +90,7 @@ def test_lines_are_found_by_their_direction(direction, angle):
 FAMILIES_OF_LINES = "vertical", "rising", "horizontal", "falling"
 
 
-def test_texture_tells_noise_from_a_plain_field():
+def test_texture_distinguishes_noise_from_a_plain_field():
     pixels = painted(0.5)
     pixels[FIELD, FIELD] = np.random.default_rng(2).random((SIDE // 3, SIDE // 3, 1))
     found = by_name(pixels)

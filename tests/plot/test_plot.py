@@ -1,6 +1,6 @@
-"""Pictures: each beside its stored image, in grey, and with the data that real tables have.
+"""Tests of plots: each equals its stored image, and is readable in greyscale and with unusual data.
 
-After a wanted change of a picture, LINKSELECT_WRITE_IMAGES=1 stores the new images.
+After an intended change of a plot, LINKSELECT_WRITE_IMAGES=1 stores the new images.
 """
 
 import os
@@ -59,7 +59,7 @@ def new_axes(dpi=60):
 
 
 def pixels(ax):
-    """Return what a printer without colours would print."""
+    """Return the pixels as a greyscale printer would print them."""
     canvas = FigureCanvasAgg(ax.figure)
     canvas.draw()
     return np.asarray(canvas.buffer_rgba())[..., :3] @ [0.299, 0.587, 0.114]
@@ -135,7 +135,7 @@ PICTURES = [
 
 
 @pytest.mark.parametrize("draw", PICTURES, ids=lambda draw: draw.__name__.removeprefix("draw_"))
-def test_picture_is_as_stored(draw, tmp_path):
+def test_plot_equals_the_stored_image(draw, tmp_path):
     ax = new_axes()
     assert draw(ax) is ax
     file = f"{draw.__name__.removeprefix('draw_')}.png"
@@ -146,12 +146,12 @@ def test_picture_is_as_stored(draw, tmp_path):
     (tmp_path / "expected").mkdir()
     expected = tmp_path / "expected" / file
     expected.write_bytes((IMAGES / file).read_bytes())
-    # Fonts of another FreeType move edges by a fraction of a dot; a lost bar counts far more.
+    # Other versions of FreeType shift edges by a fraction of a pixel; a missing bar differs more.
     difference = compare_images(str(expected), str(tmp_path / file), tol=6)
     assert difference is None, difference
 
 
-def test_stored_images_can_tell_two_pictures_apart(tmp_path):
+def test_a_missing_line_is_found_by_the_comparison(tmp_path):
     ax = draw_curves(new_axes())
     ax.lines[0].set_visible(False)
     ax.figure.savefig(tmp_path / "other.png")
@@ -178,21 +178,21 @@ def test_lines_differ_without_colour():
             assert np.count_nonzero(np.abs(look - other) > 100) > 30
 
 
-def test_selected_dots_differ_in_grey_from_the_others():
+def test_selected_dots_are_filled_and_others_hollow():
     full, hollow = draw_scores(new_axes()).lines
     assert full.get_markerfacecolor() != "none"
     assert hollow.get_markerfacecolor() == "none"
 
 
 def dots(ax):
-    """Return where each dot is along the axis, as a share from left to right, best first."""
+    """Return the relative position of each dot along the axis (0 to 1), best feature first."""
     places = {y: x for line in ax.lines for x, y in line.get_xydata()}
     left, right = ax.get_xlim()
     return [(places[y] - left) / (right - left) for y in sorted(places)]
 
 
 @pytest.mark.parametrize("method", [FisherScore, LaplacianScore, ReliefF, VarianceScore])
-def test_better_is_to_the_right_for_every_method(method):
+def test_better_scores_are_on_the_right_for_every_method(method):
     selector = method(5).fit(WINE, WINE_LABELS)
     found = dots(plot.scores(selector, ax=new_axes()))
     assert found == sorted(found, reverse=True)
@@ -200,7 +200,7 @@ def test_better_is_to_the_right_for_every_method(method):
     assert found[-1] < 0.1, "the axis spans what is shown"
 
 
-def test_scores_that_are_close_can_be_told_apart():
+def test_close_scores_are_distinguishable():
     selector = VarianceScore(3).fit(WINE)
     selector.scores_ = 100 + 0.01 * np.arange(13.0)[::-1]
     selector.order_ = np.arange(13)
@@ -208,7 +208,7 @@ def test_scores_that_are_close_can_be_told_apart():
     assert min(-np.diff(found)) > 0.05
 
 
-def test_scores_of_different_magnitudes_are_all_seen():
+def test_scores_of_different_magnitudes_are_visible():
     selector = VarianceScore(3).fit(WINE.iloc[:, :3])
     selector.scores_, selector.order_ = np.array([1e4, 1.0, 1e-4]), np.arange(3)
     ax = plot.scores(selector, ax=new_axes())
@@ -222,7 +222,7 @@ def test_must_and_cannot_differ_without_colour():
     assert [line.get_linestyle() for line in handles] == ["-", "--"]
 
 
-def test_pairs_are_drawn_by_their_worth():
+def test_pairs_are_sorted_by_their_effect():
     worth = pair_worth(ConstraintScore(5), WINE, PAIRS)
     ax = plot.pair_worth(worth, ax=new_axes())
     full, hatched = ax.containers
@@ -237,7 +237,7 @@ def test_pairs_are_drawn_by_their_worth():
     assert not plot.pair_worth(worth * 3, 90, ax=new_axes()).texts
 
 
-def test_a_pair_that_is_needed_says_so():
+def test_a_required_pair_is_marked():
     few = Pairs(must=[("$a", "x")], cannot=[("$a", "b_2"), ("b_2", "$c")])
     X = np.random.default_rng(0).normal(size=(4, 3))
     worth = pair_worth(ConstraintScore(1), X, few, ["$a", "x", "b_2", "$c"])
@@ -250,7 +250,7 @@ def test_a_pair_that_is_needed_says_so():
             plot.pair_worth(wrong, 0)
 
 
-def test_heat_map_keeps_its_order_in_grey():
+def test_heat_map_keeps_its_order_in_greyscale():
     ax = plot.agreement({"a": [1, 2, 3, 4], "b": [1, 2, 4, 3], "c": [4, 3, 2, 1]}, k=2)
     image = ax.images[0]
     values = np.linspace(*image.get_clim(), 50)
@@ -280,7 +280,7 @@ def test_agreement_of_one_method_and_of_many():
         ({"a": [0, 1]}, "not order_"),
     ],
 )
-def test_agreement_refuses(rankings, message):
+def test_agreement_refuses_invalid_rankings(rankings, message):
     with pytest.raises(ValueError, match=message):
         plot.agreement(rankings)
     with pytest.raises(ValueError, match="k=0"):
@@ -305,7 +305,7 @@ def test_scores_of_scikit_learn_selectors():
     assert shown == set(selector.get_feature_names_out())
 
 
-def test_strange_names_are_shown_as_they_are():
+def test_strange_names_are_shown_unchanged():
     X = np.random.default_rng(0).normal(size=(20, 6))
     ax = plot.scores(VarianceScore().fit(X), names=STRANGE_NAMES, ax=new_axes())
     pixels(ax)
@@ -358,8 +358,8 @@ def test_path_marks_its_minimum_and_its_maximum():
 
 
 @pytest.mark.parametrize("selector", [MRMR(), FCBF(), TraceRatio()])
-def test_path_marks_no_best_point_where_there_is_none(selector):
-    """Values of single features, or that fall with every feature, are best at the first."""
+def test_path_without_an_optimum_marks_no_point(selector):
+    """Values of single features, or values that decrease with every feature, have no optimum."""
     ax = plot.path(selector.fit(WINE, WINE_LABELS), ax=new_axes())
     assert not ax.texts
     assert all(line.get_marker() != "D" for line in ax.lines)
@@ -378,7 +378,7 @@ def test_path_without_any_value():
     assert not ax.texts
 
 
-def test_curves_leave_out_runs_without_a_value():
+def test_curves_ignore_runs_without_a_value():
     values = np.array([[0.5, np.nan], [0.7, np.nan]])
     ax = plot.curves({"a": Curve(np.array([1, 2]), values)}, ax=new_axes())
     np.testing.assert_allclose(ax.lines[0].get_ydata(), [0.6, np.nan])
@@ -468,7 +468,7 @@ print("drawn")
 """
 
 
-def test_matplotlib_is_loaded_late_and_needs_no_screen():
+def test_matplotlib_is_imported_late_and_needs_no_display():
     environment = {**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", "MPLBACKEND": ""}
     command = [sys.executable, "-W", "error", "-c", BARE]
     done = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -479,7 +479,7 @@ def test_matplotlib_is_loaded_late_and_needs_no_screen():
 
 
 def test_a_legend_covers_no_bar():
-    """Bars of nearly one length leave no corner free: then the legend stands above them."""
+    """Bars of nearly equal length leave no free corner, so the legend is placed above them."""
     X = np.tile(np.linspace(0.0, 1.0, 30), (12, 1)).T * np.linspace(1.0, 0.97, 12)
     ax = plot.scores(VarianceScore(3).fit(X), ax=new_axes())
     ax.figure.canvas.draw()

@@ -1,4 +1,4 @@
-"""The report in a real browser: Debian's Chromium, driven by Playwright, without a network."""
+"""Tests of the report in Chromium, driven by Playwright, without a network."""
 
 import csv
 import re
@@ -15,8 +15,8 @@ from linkselect.report import summarize, write_comparison, write_report
 from tests.helpers.browsers import BROWSERS, FLAGS
 
 playwright = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
-# A browser is many processes that a busy machine may hold up at any moment: one failure is tried
-# again, and pytest says so.
+# A busy machine may delay the many processes of a browser at any time, so a failed test is repeated
+# once, which pytest reports.
 pytestmark = pytest.mark.flaky(reruns=1)
 pytest.importorskip("jinja2")
 
@@ -85,7 +85,10 @@ def reports(tmp_path_factory):
 
 @pytest.fixture
 def open_report(browser, reports):
-    """Open a report; afterwards nothing may have been complained about or asked for."""
+    """Return a function that opens a report.
+
+    At the end, check that no page has caused an error, a warning or a request.
+    """
     troubles, requests, pages = [], [], []
 
     def note(message):
@@ -138,7 +141,7 @@ def test_first_view(open_report):
 
 
 def all_values(page, place):
-    """Read the first and the last page of a column of numbers."""
+    """Return the numbers of a column on the first and the last page."""
     first = as_numbers(column(page, place))
     page.locator("[data-page=last]").click()
     return first + as_numbers(text for text in column(page, place) if text != "no score")
@@ -280,7 +283,7 @@ def test_light_and_dark(open_report):
 
 
 @pytest.mark.parametrize("name", ["strange", "comparison"])
-def test_names_run_no_script(open_report, name):
+def test_scripts_in_names_do_not_run(open_report, name):
     page = open_report(name)
     page.wait_for_timeout(200)
     assert page.title() != "broken"
@@ -288,7 +291,7 @@ def test_names_run_no_script(open_report, name):
     assert STRANGE_NAMES[0] in page.locator("main").inner_text()
 
 
-def test_names_are_shown_as_they_are(open_report):
+def test_names_are_shown_unchanged(open_report):
     page = open_report("strange")
     shown = page.locator("#features td.name:nth-child(2)").evaluate_all(
         "es => es.map(e => e.textContent)"
@@ -306,7 +309,7 @@ EVERY_PAGE = ["many", "strange", "comparison", "validated", "labels"]
 
 
 @pytest.mark.parametrize("name", EVERY_PAGE)
-def test_nothing_sticks_out_on_a_phone(open_report, name):
+def test_pages_fit_a_phone_without_scrolling_sideways(open_report, name):
     page = open_report(name)
     resize(page, 360)
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
@@ -338,14 +341,14 @@ CUT_OFF = """() => {
 
 @pytest.mark.parametrize("width", [360, 1000])
 @pytest.mark.parametrize("name", EVERY_PAGE)
-def test_nothing_is_cut_off(open_report, name, width):
+def test_no_table_or_text_is_cut_off(open_report, name, width):
     page = open_report(name)
     resize(page, width)
     assert page.evaluate(CUT_OFF) == []
     resize(page, 1000, 900)
 
 
-def test_what_is_cut_off_would_be_found(open_report):
+def test_cut_off_tables_and_pictures_are_found(open_report):
     page = open_report("labels")
     resize(page, 360)
     page.add_style_tag(content=".slim { display: none } .wide { display: block }")
@@ -414,7 +417,7 @@ def test_saving_tables(open_report):
 
 
 def test_better_scores_have_longer_bars(open_report):
-    """Of ConstraintScore the smallest is best."""
+    """The smallest ConstraintScore is the best."""
     page = open_report("strange")
     shares = page.locator("#features .bar").evaluate_all(
         "es => es.map(e => parseFloat(e.style.getPropertyValue('--share')))"
@@ -423,7 +426,7 @@ def test_better_scores_have_longer_bars(open_report):
     assert (shares[0], shares[-1]) == (100, 0)
 
 
-# What a button says for a moment only.
+# Record every text of a button, since "Copied" is shown only briefly.
 NOTE_TEXTS = """(button) => {
   window.texts = [];
   new MutationObserver(() => window.texts.push(button.textContent))
@@ -437,7 +440,7 @@ def test_copying_the_call(open_report, browser):
     button = page.locator("[data-copy]")
     button.evaluate(NOTE_TEXTS)
     button.click()
-    # A function: the page's policy lets no expression be evaluated a second time.
+    # Must be a function, because the page's security policy forbids `eval`.
     page.wait_for_function("() => window.texts.includes('Copied')")
     assert page.evaluate("navigator.clipboard.readText()") == "again"
 
@@ -466,7 +469,7 @@ def test_printing(open_report, name):
     page.emulate_media(media="screen")
 
 
-def test_the_policy_stops_foreign_scripts(browser, reports, tmp_path):
+def test_the_security_policy_blocks_other_scripts(browser, reports, tmp_path):
     page_text = (reports / "strange.html").read_text(encoding="utf-8")
     file = tmp_path / "changed.html"
     foreign = "<script>document.title = 'x'</script></main>"

@@ -1,4 +1,4 @@
-"""Figures for a paper: their size, their letters, and what they say."""
+"""Tests of figures for a paper: size, fonts and contents."""
 
 import re
 from copy import deepcopy
@@ -49,7 +49,7 @@ def save(figure, folder, kind):
 
 @pytest.mark.parametrize(("width", "inches"), [("single", 3.5), ("double", 7.2)])
 @pytest.mark.parametrize("summary", [paired_summary, strange_summary, chosen_summary])
-def test_a_ranking_in_a_column_or_two(width, inches, summary, tmp_path):
+def test_a_ranking_over_one_or_two_columns(width, inches, summary, tmp_path):
     found = summary()
     figure = ranking_figure(found, width)
     assert figure.get_figwidth() == inches
@@ -60,7 +60,7 @@ def test_a_ranking_in_a_column_or_two(width, inches, summary, tmp_path):
     assert sizes == {8}
 
 
-def test_the_caption_says_by_which_rule():
+def test_the_caption_names_the_rule_for_the_number():
     found = chosen_summary()
     text = figure_caption(found)
     assert found["number_of_features"]["reason"] in text
@@ -69,7 +69,7 @@ def test_the_caption_says_by_which_rule():
     assert "n_features_to_select" not in figure_caption(strange_summary())
 
 
-def test_letters_stay_letters(tmp_path):
+def test_text_is_stored_as_text(tmp_path):
     figure = ranking_figure(strange_summary())
     svg = save(figure, tmp_path, "svg").decode()
     assert "&lt;script&gt;" in svg
@@ -80,19 +80,19 @@ def test_letters_stay_letters(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
-def test_the_same_figure_is_the_same_file(kind, tmp_path):
+def test_the_same_figure_gives_the_same_file(kind, tmp_path):
     first, again = (save(ranking_figure(chosen_summary()), tmp_path, kind) for _ in range(2))
     assert first == again
     assert not re.search(rb"202\d-", first)
 
 
-def test_the_style_of_the_session_does_not_matter(tmp_path):
+def test_the_style_of_the_session_is_ignored(tmp_path):
     plain = save(ranking_figure(chosen_summary()), tmp_path, "svg")
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "red"}):
         assert save(ranking_figure(chosen_summary()), tmp_path, "svg") == plain
 
 
-def test_the_curve_marks_the_number():
+def test_the_curve_marks_the_selected_number():
     found = deepcopy(chosen_summary())
     found["method"]["n_selected"] = 5
     curve = ranking_figure(found).axes[1]
@@ -112,7 +112,7 @@ def test_the_curve_marks_the_number():
         ([4], 4, [4]),
     ],
 )
-def test_the_number_kept_has_a_tick(counts, kept, ticks):
+def test_the_selected_number_has_a_tick(counts, kept, ticks):
     ax = Figure().add_subplot()
     spread_numbers(ax, counts, kept)
     assert ax.get_xticks().tolist() == ticks
@@ -131,7 +131,7 @@ def test_a_comparison(width, tmp_path):
     assert [text.get_text() for text in agreement.get_xticklabels()] == ["1", "2", "3"]
     assert len(agreement.images) == 1
     save(figure, tmp_path, "pdf")
-    # The legend stands below the curves, not over them.
+    # The legend is below the curves and does not cover them.
     assert legend.get_window_extent().y1 < curves.get_window_extent().y0
     assert "standard deviation over 2 runs" in comparison_caption(found)
 
@@ -156,8 +156,8 @@ def comparison_of(n_methods):
 
 
 def texts_of(figure):
-    """Every text that was drawn, and its box in inches."""
-    beyond = set()  # ticks outside the axes are not drawn
+    """Yield each visible text and its bounding box in inches."""
+    beyond = set()  # labels of ticks outside the axes are not drawn
     for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
         low, high = sorted(axis.get_view_interval())
         for place, label in zip(axis.get_ticklocs(), axis.get_ticklabels(), strict=True):
@@ -173,7 +173,7 @@ def texts_of(figure):
 @pytest.mark.parametrize("n_methods", [1, 2, 8])
 def test_no_text_of_a_comparison_is_cut_off(width, n_methods):
     figure = comparison_figure(comparison_of(n_methods), width)
-    figure.set_dpi(300)  # as it is written
+    figure.set_dpi(300)  # the resolution of a saved file
     with paper_style():
         FigureCanvasAgg(figure).draw()
     boxes = list(texts_of(figure))
@@ -184,10 +184,10 @@ def test_no_text_of_a_comparison_is_cut_off(width, n_methods):
         assert right <= figure.get_figwidth(), text
         assert high <= figure.get_figheight(), text
     assert figure.get_figheight() < 9.5, "a page has no more room"
-    # The curves keep their width, whatever the names beside the heat map.
+    # Long names next to the heat map must not make the curves narrower.
     room = figure.get_figwidth() * (1 if width == "single" else 0.53)
     assert figure.axes[0].get_window_extent().width / figure.dpi > 0.8 * room
-    # The caption stands below all else.
+    # The caption is below everything else.
     caption = figure._supxlabel.get_window_extent()
     others = [legend for part in figure.subfigs for legend in part.legends]
     assert all(legend.get_window_extent().y0 >= caption.y1 - 1 for legend in others)

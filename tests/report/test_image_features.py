@@ -11,7 +11,7 @@ def paired():
     return paired_summary()
 
 
-def test_names_in_pictures_are_as_given():
+def test_names_in_pictures_are_unchanged():
     pytest.importorskip("matplotlib")
     page = strange_page()
     picture = page[page.index("<svg") : page.index("</svg>")]
@@ -20,7 +20,7 @@ def test_names_in_pictures_are_as_given():
     assert 'id="axes_1" url(#p) #24292f' in picture
 
 
-def test_style_of_the_session_does_not_matter(paired):
+def test_style_of_the_session_is_ignored(paired):
     mpl = pytest.importorskip("matplotlib")
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "red", "text.usetex": False}):
         assert render(paired) == paired_page()
@@ -33,7 +33,7 @@ def test_pictures_follow_the_summary():
     assert 'id="pairs-figure_1"' not in strange_page()
 
 
-def test_pictures_leave_no_figure_behind(paired):
+def test_pictures_leave_no_figure_open(paired):
     plt = pytest.importorskip("matplotlib.pyplot")
     before = plt.get_fignums()
     render(paired)

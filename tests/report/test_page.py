@@ -1,4 +1,4 @@
-"""One page that needs nothing else and trusts no name."""
+"""Tests of the HTML report: it is a single file, and names are always escaped."""
 
 import base64
 import hashlib
@@ -49,8 +49,8 @@ def paired():
 
 @pytest.fixture
 def without_pictures(monkeypatch):
-    """Draw nothing: most of the time of a page goes into its pictures."""
-    monkeypatch.setattr("linkselect.report._page.have_matplotlib", lambda: False)
+    """Omit the pictures, which take most of the time."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
 
 
 @pytest.fixture
@@ -89,7 +89,7 @@ def validated_page(selector, X, pairs):
     return render(summarize(selector, X, pairs=pairs, validation=found))
 
 
-def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
+def test_the_reliability_of_a_ranking_is_on_the_page(without_pictures):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     page = validated_page(ConstraintScore(3).fit(X, pairs=pairs), X, pairs)
@@ -105,7 +105,7 @@ def test_how_far_to_trust_a_ranking_is_on_the_page(without_pictures):
     assert "Frequency</button>" in page
 
 
-def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
+def test_warnings_about_a_ranking_come_first(without_pictures):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 30))
     pairs = Pairs.from_labels(np.arange(40) % 2, n_must=12, n_cannot=12, random_state=0)
@@ -113,11 +113,11 @@ def test_a_ranking_no_better_than_chance_is_said_first(without_pictures):
     text = [piece.strip() for piece in Page(page[page.index("<main") :]).text if piece.strip()]
     assert text[0] == text[2] == "Warning:"
     assert text[1].startswith("The selection is unstable: over ")
-    assert text[3].startswith("On held-out pairs, the selected features did not perform significantly")
+    assert text[3].startswith("On held-out pairs, the selected features did not perform")
 
 
 @pytest.mark.parametrize("value", [0.3, 1.0])
-def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
+def test_an_insignificant_result_is_not_called_wrong(without_pictures, value):
     summary = {**paired_summary()}
     estimate = {
         "measure": "pair AUC",
@@ -138,7 +138,7 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
         "n_resamples": 0,
         "twins": [],
     }
-    summary["notes"] = ["left out 1 column.", "scgs_like is a name."]
+    summary["notes"] = ["Left out 1 column.", "scgs_like is a name."]
     page = render(summary)
     assert "50 % by chance (no significant difference), 40 % in the same number of random" in page
     assert "<li>Left out 1 column.</li>" in page
@@ -152,13 +152,13 @@ def test_what_is_not_shown_is_not_called_wrong(without_pictures, value):
         (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: at least 5 independent must-links"),
     ],
 )
-def test_nothing_to_hold_out(pairs, words, without_pictures):
+def test_too_few_pairs_to_hold_any_out(pairs, words, without_pictures):
     X = np.random.default_rng(0).normal(size=(30, 5))
     assert words in validated_page(VarianceScore(2).fit(X), X, pairs)
 
 
 @pytest.mark.parametrize("kind", ["must", "cannot"])
-def test_no_sentence_speaks_of_a_kind_of_pairs_that_there_is_none_of(kind):
+def test_absent_kinds_of_pairs_are_not_mentioned(kind):
     X, y = wine()
     numbers = {"must": {"n_must": 14, "n_cannot": 0}, "cannot": {"n_must": 0, "n_cannot": 14}}
     pairs = Pairs.from_labels(y, **numbers[kind], random_state=0)
@@ -194,7 +194,7 @@ def test_alarms():
     ]
 
 
-def test_strange_names_of_twins_are_text():
+def test_strange_names_of_highly_correlated_features_are_escaped():
     X, y = wine()
     X = X.to_numpy()[:, [6, 6, 6]]
     selector = FisherScore(2).fit(X, y)
@@ -207,7 +207,7 @@ def test_strange_names_of_twins_are_text():
     assert embedded(page)["twins"][0] == "</script> (1.00), <b> (1.00)"
 
 
-def test_a_summary_from_before_there_was_validation(paired):
+def test_a_summary_without_validation_is_accepted(paired):
     old = {key: value for key, value in paired.items() if key != "validation"}
     assert render(old) == paired_page()
 
@@ -220,7 +220,7 @@ def test_sparse_and_tiny_data():
         assert page.count("<tr class=") == 1
 
 
-def test_page_needs_nothing_else():
+def test_page_is_self_contained():
     page = paired_page()
     parsed = Page(page)
     outside = [
@@ -235,7 +235,7 @@ def test_page_needs_nothing_else():
     assert len(parsed.ids) == len(set(parsed.ids)), "every id once"
 
 
-def test_policy_allows_the_own_script_only():
+def test_security_policy_allows_only_the_script_of_the_page():
     page = paired_page()
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)[1]
     script = re.search(r"<script>(.*?)</script>", page, flags=re.DOTALL)[1]
@@ -245,7 +245,7 @@ def test_policy_allows_the_own_script_only():
     assert page.count("<script") == 2, "the script and the data"
 
 
-def test_names_are_text_everywhere(strange):
+def test_names_are_escaped_everywhere(strange):
     page = strange_page()
     parsed = Page(page)
     assert page.count("<script") == 2
@@ -260,7 +260,7 @@ def test_names_are_text_everywhere(strange):
     page.encode("utf-8")
 
 
-def test_same_input_same_page(paired):
+def test_the_same_input_gives_the_same_page(paired):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     selector = SimilarityConstraintScore(sigma=0.4).fit(X, pairs=pairs)
@@ -276,7 +276,7 @@ def test_many_features_are_not_all_in_the_document():
     assert len(embedded(page)["feature"]) == 12_000
 
 
-def test_writing_is_whole_or_not_at_all(paired, tmp_path, monkeypatch, without_pictures):
+def test_writing_is_atomic(paired, tmp_path, monkeypatch, without_pictures):
     file = tmp_path / "report.html"
     file.write_text("old")
     with monkeypatch.context() as broken:
@@ -310,8 +310,8 @@ print(render(summary))
 """
 
 
-def test_without_packages_page_or_message_say_what_to_install():
-    """Neither package is loaded before it is needed, so that each can be missed in one process."""
+def test_missing_packages_are_named_in_the_page_or_the_error():
+    """Both packages are imported only when needed, so one process can test without either."""
     command = [sys.executable, "-W", "error", "-c", WITHOUT]
     done = subprocess.run(command, capture_output=True, text=True)
     message, _, page = done.stdout.partition("\n")

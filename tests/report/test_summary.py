@@ -1,4 +1,4 @@
-"""A report is plain data first."""
+"""Tests of `summarize`, which returns the contents of a report as plain data."""
 
 import json
 
@@ -28,7 +28,7 @@ from tests.helpers.reports import paired_summary, strange_summary, wine
 pytest.importorskip("jinja2")
 
 
-# All but those that are made around another selector.
+# Wrappers need another selector, so they are tested separately.
 WRAPPERS = {"FeatureRules", "Redundancy", "AsScoreFunction", "StableSelector"}
 SELECTORS = sorted(set(selectors.__all__) - WRAPPERS)
 
@@ -93,7 +93,7 @@ def test_validation_names_features():
     assert summarize(selector, X, y)["validation"] is None
 
 
-def test_a_doubtful_ranking_is_an_alarm():
+def test_an_unreliable_ranking_causes_warnings():
     X, y = wine()
     shuffled = np.random.default_rng(0).permutation(y)
     selector = FisherScore(3).fit(X, shuffled)
@@ -106,7 +106,7 @@ def test_a_doubtful_ranking_is_an_alarm():
     assert summary["notes"] == ["Other."]
 
 
-def test_the_python_call_repeats_the_result(paired):
+def test_the_python_call_reproduces_the_result(paired):
     X, y = wine()
     pairs = Pairs.from_labels(y, n_must=15, n_cannot=15, random_state=0)
     namespace = {"X": X, "pairs": pairs}
@@ -131,8 +131,8 @@ def test_summary_of_labels():
 
 
 @pytest.mark.parametrize("name", sorted(set(SELECTORS) - UNSUPERVISED))
-def test_minus_one_is_counted_as_the_selector_reads_it(name):
-    """Fitted on other labels, each selector shows how it takes -1: the report says the same."""
+def test_minus_one_is_counted_as_by_the_selector(name):
+    """The report counts -1 as a class only if the selector treats it as one."""
     X, y = wine()
     X, y = X.to_numpy()[::2, :5], y.to_numpy()[::2] - 1
     kind = getattr(selectors, name)
@@ -157,7 +157,7 @@ def test_labels_minus_one_and_one():
     assert summarize(foreign, X, y)["supervision"]["n_classes"] == 2
 
 
-def test_the_python_call_names_the_ids_that_were_given():
+def test_the_python_call_uses_the_given_ids():
     X, _ = wine()
     ids = [f"bottle {i}" for i in range(len(X))]
     pairs = Pairs(must=[("bottle 0", "bottle 1")], cannot=[("bottle 0", "bottle 100")])
@@ -170,7 +170,7 @@ def test_the_python_call_names_the_ids_that_were_given():
     assert "sample_ids" not in summarize(FisherScore().fit(X, _), X, _, sample_ids=ids)["call"]
 
 
-def test_summary_sees_through_wrappers():
+def test_summary_of_a_wrapped_selector():
     X, y = wine()
     summary = summarize(Redundancy(FisherScore()).fit(X, y), X, y)
     assert summary["supervision"]["kind"] == "labels"
@@ -197,7 +197,7 @@ def test_conflicts_lost_pairs_and_ids():
     assert by_name["supervision"] == known
 
 
-def test_constant_features_and_scores_that_are_no_numbers():
+def test_constant_features_and_scores_that_are_not_finite():
     X = np.random.default_rng(0).normal(size=(10, 4))
     X[:, 1] = 3.0
     y = np.arange(10) % 2
@@ -215,13 +215,13 @@ def test_constant_features_and_scores_that_are_no_numbers():
     assert summary["notes"] == ["1 of 4 features is constant and carries no information."]
 
 
-def test_a_tie_at_the_cut_is_said():
+def test_a_tie_at_the_cut_is_reported():
     X = np.random.default_rng(0).normal(size=(10, 1)).repeat(4, axis=1)
     summary = summarize(VarianceScore(n_features_to_select=2).fit(X), X)
     assert "arbitrary" in summary["notes"][0]
 
 
-def test_equal_scores_are_no_tie_if_something_else_decides():
+def test_equal_scores_are_not_a_tie_if_the_order_has_another_reason():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(40, 1)).repeat(3, axis=1)
     X[:, 2] += rng.normal(size=40)
@@ -264,7 +264,7 @@ def test_mask_of_pixels():
         summarize(selector, X, image_shape=(2, 2))
 
 
-def test_labels_beside_pairs_are_drawn_in_part():
+def test_links_from_many_labels_are_drawn_in_part():
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(5000, 3)), np.arange(5000) % 2
     pairs = Pairs([(0, 1)], [(0, 2)]) | Pairs.from_labels(y[4:], sample_ids=range(4, 5000))
@@ -273,7 +273,7 @@ def test_labels_beside_pairs_are_drawn_in_part():
     drawn = summary["view"]
     assert (drawn["n_must"], drawn["n_cannot"]) == (pairs.n_must, pairs.n_cannot)
     assert len(drawn["must"]) + len(drawn["cannot"]) <= 301
-    # The listed pair, and what 1,000 of the labels imply.
+    # One listed must-link, and the links that 1,000 of the labels imply.
     n_links = [group["n"] for group in summary["profiles"]["features"][0]["groups"]]
     assert sum(n_links) == 2 + 1000 * 999 // 2
 

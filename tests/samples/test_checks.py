@@ -248,7 +248,7 @@ def test_empty_text_is_a_missing_label_with_one_warning(make, empty):
     X = np.arange(18.0).reshape(6, 3) ** 2
     y = ["a", "a", "b", "b", empty, empty]
     expected = ls.ConstraintScore().fit(X, [0, 0, 1, 1, -1, -1]).scores_
-    words = f"2 of 6 labels are the text {empty!r} and count as missing. .* rename it"
+    words = f"2 of 6 labels are treated as missing: the text {empty!r}. .* rename it"
     for fit in (ls.ConstraintScore().fit, ls.COPKMeans(2).fit, Pairs.from_labels):
         with pytest.warns(UserWarning, match=words) as caught:
             found = fit(make(y)) if fit == Pairs.from_labels else fit(X, make(y))

@@ -13,7 +13,7 @@ def test_sums_are_those_of_the_other_rows(n_rows):
     np.testing.assert_allclose(total, values.sum(axis=0))
 
 
-def test_nothing_cancels():
+def test_sums_do_not_cancel():
     without, _ = sums_without_each(np.array([[1e30], [1e-30], [0.0]]))
     assert without.ravel().tolist() == [1e-30, 1e30, 1e30]
 

@@ -1,4 +1,4 @@
-"""Scores from pairs or labels against the double sums of their definitions."""
+"""Compare scores from pairs or labels with the double sums of their definitions."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_constraint_difference(problem, weight):
 
 
 @given(st.data())
-def test_all_pairs_from_labels_equal_the_labels(data):
+def test_all_pairs_from_labels_give_the_scores_of_labels(data):
     X = data.draw(samples())
     y = data.draw(labels(len(X)))
     pairs = ls.Pairs.from_labels(y)
@@ -86,13 +86,13 @@ def test_compensated_laplacian(problem):
     agrees(ls.CompensatedLaplacianScore(n_neighbors=3), X, expected, **known)
 
 
-# -- weights that vanish, narrow types, denominators of 0 --------------------------------------
+# -- underflowing weights, small integer types, denominators of 0 ------------------------------
 
 
 @pytest.mark.parametrize("variant", ["2011", "2014"])
 @pytest.mark.parametrize("store", STORAGE)
 def test_a_labelled_sample_far_from_all_others(variant, store):
-    # The weights of the first labelled sample underflow: it has a degree of 0.
+    # The weights of the first labelled sample underflow, so its degree is 0.
     X = np.array([[60.0, 50], [1, 2], [0, 1], [1, 1], [0, 0], [2, 1]])
     y = np.array([0, 0, 1, 1, -1, -1])
     M, C = literal.links(y)
@@ -105,7 +105,7 @@ def test_a_labelled_sample_far_from_all_others(variant, store):
         assert_allclose(expected, [3.48e-4, 5.12e-4], rtol=1e-3)
 
 
-def test_breast_cancer_from_few_labels_as_from_their_pairs():
+def test_few_labels_of_breast_cancer_give_the_scores_of_their_pairs():
     X, y = load_breast_cancer(return_X_y=True)
     for seed in range(4):
         rng = np.random.default_rng(seed)
@@ -124,7 +124,7 @@ def test_complete_kernel_on_sparse_data_of_any_type(number, store):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2 if number is bool else 17, (40, 6)) * (rng.random((40, 6)) < 0.4)
     y = rng.integers(-1, 3, 40)
-    # With a narrow width the form is summed up from differences.
+    # With a small sigma, the form is summed from differences.
     for selector in (
         ls.LaplacianConstraintScore(sigma=5.0),
         ls.LaplacianConstraintScore(sigma=0.1),
@@ -135,7 +135,7 @@ def test_complete_kernel_on_sparse_data_of_any_type(number, store):
 
 
 def test_compensated_laplacian_over_a_denominator_of_0():
-    # Two samples that a must-link joins: total and within scatter are the same sum.
+    # With two samples and a must-link between them, total and within scatter are equal.
     X = np.array([[0.0, 1.0], [3.0, 1.5]])
     selector = ls.CompensatedLaplacianScore(n_neighbors=1)
     with pytest.warns(UserWarning, match="2 of 2 features vary.*is not positive"):

@@ -1,4 +1,4 @@
-"""Quotients of forms."""
+"""Tests of quotients of quadratic forms."""
 
 import warnings
 
@@ -8,7 +8,7 @@ from numpy.testing import assert_array_equal
 from linkselect._forms import ratio
 
 
-def test_nothing_over_nothing_is_undefined_and_anything_else_over_0_infinite():
+def test_zero_over_zero_is_undefined_and_other_quotients_over_zero_infinite():
     above, below = np.array([0.0, 2.0, -2.0, 3.0, 0.0]), np.array([0.0, 0.0, 0.0, 4.0, 5.0])
     with warnings.catch_warnings():
         warnings.simplefilter("error")

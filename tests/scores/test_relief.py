@@ -1,4 +1,4 @@
-"""ReliefF against its definition, with and without numba."""
+"""Compare ReliefF with its definition, with and without numba."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from tests.helpers.problems import labels, samples
 
 @pytest.fixture(params=["scipy", "numba"])
 def path(request, compile_from):
-    """Take one of the two ways to distances, whatever the size."""
+    """Compute distances with SciPy or with numba, whatever their number."""
     if request.param == "numba":
         pytest.importorskip("numba")
     compile_from(request.param == "numba")
@@ -30,7 +30,7 @@ def test_by_hand(path):
     assert_array_equal(found.order_, [0, 1])
 
 
-def test_without_a_word_all_features_are_numbers():
+def test_by_default_all_features_are_numeric():
     X, classes = np.random.default_rng(0).random((12, 3)), np.arange(12) % 2
     found = relief.relieff(X, classes, 2)
     assert_array_equal(found, relief.relieff(X, classes, 2, np.zeros(3, dtype=bool)))
@@ -58,7 +58,7 @@ def test_units_and_offsets_do_not_change_ties(seed, n_neighbors):
     y[:2] = 0, 1
     expected = literal.relieff(X, y, n_neighbors, [False] * d)
     selector = ls.ReliefF(n_neighbors=n_neighbors)
-    for moved in (X, X * 1000, X * 0.1 + 0.3):  # 0.1 has no exact binary form
+    for moved in (X, X * 1000, X * 0.1 + 0.3):  # 0.1 is not exact in binary
         assert_allclose(fitted(selector, moved, y).scores_, expected, atol=1e-12)
 
 
@@ -74,8 +74,8 @@ def test_unchanged_when_a_feature_is_multiplied_by_1000(path):
     assert_array_equal(found.order_, expected.order_)
 
 
-def test_relief_is_the_case_of_two_classes_and_one_neighbour(path):
-    """Kira & Rendell: minus the difference to the nearest hit, plus that to the nearest miss."""
+def test_two_classes_and_one_neighbour_give_relief(path):
+    """Relief adds the difference to the nearest miss and subtracts that to the nearest hit."""
     rng = np.random.default_rng(4)
     X, y = rng.random((30, 5)), np.arange(30) % 2
     scaled = (X - X.min(axis=0)) / np.ptp(X, axis=0)
@@ -96,7 +96,7 @@ def mixed_problem():
     return X, rng.integers(0, 3, 300), np.arange(0, 40, 3)
 
 
-def test_same_with_numba_without_and_on_any_number_of_threads(compile_from):
+def test_same_with_and_without_numba_and_for_any_number_of_threads(compile_from):
     pytest.importorskip("numba")
     X, y, discrete = mixed_problem()
     expected = ls.ReliefF(discrete=discrete, n_jobs=1).fit(X, y).scores_
@@ -107,7 +107,7 @@ def test_same_with_numba_without_and_on_any_number_of_threads(compile_from):
 
 @pytest.mark.parametrize("side", [30, 128, 299])
 @pytest.mark.parametrize("n_neighbors", [1, 4, 10])
-def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, compile_from, shrink):
+def test_each_distance_is_computed_once_for_both_samples(side, n_neighbors, compile_from, shrink):
     pytest.importorskip("numba")
     X, y, discrete = mixed_problem()
     y[y == 2] = 2 * (np.arange(np.count_nonzero(y == 2)) < 3)  # a class of three samples
@@ -124,7 +124,7 @@ def test_each_half_of_the_distances_serves_both_ends(side, n_neighbors, compile_
         assert_array_equal(scores(n_jobs), expected)
 
 
-def test_too_many_ties_for_halves_are_left_to_rows(compile_from):
+def test_many_ties_are_processed_row_by_row(compile_from):
     pytest.importorskip("numba")
     rng = np.random.default_rng(3)
     X, y = rng.integers(0, 2, (400, 2)).astype(float), rng.integers(0, 2, 400)
@@ -169,7 +169,7 @@ def test_small_classes_contribute_all_their_samples(path):
 
 
 @pytest.mark.parametrize("discrete", [True, [0, 2], [True, False, True], np.array([0, 2])])
-def test_ways_to_name_discrete_features(discrete):
+def test_ways_to_specify_discrete_features(discrete):
     X = np.random.default_rng(7).integers(0, 3, (20, 3)).astype(float)
     y = np.arange(20) % 2
     mask = [True] * 3 if discrete is True else [True, False, True]
@@ -178,22 +178,22 @@ def test_ways_to_name_discrete_features(discrete):
 
 
 @pytest.mark.parametrize("store", [np.asarray, sparse.csr_array])
-def test_large_numbers_of_categories_do_not_meet(store):
-    """As floats, 2^60 and 2^60 + 1 are one."""
+def test_large_category_numbers_stay_distinct(store):
+    """As floats, 2^60 and 2^60 + 1 would be equal."""
     X = np.random.default_rng(7).integers(0, 3, (20, 3))
     y = np.arange(20) % 2
     small, large = (ls.ReliefF(discrete=True).fit(Z, y).scores_ for Z in (X, store(X + 2**60)))
     assert_array_equal(large, small)
 
 
-def test_the_nearest_of_many_and_ties_with_the_last_by_index():
+def test_the_nearest_of_many_with_ties_broken_by_index():
     rng = np.random.default_rng(0)
     for n, n_neighbors in [(300, 40), (300, 1), (41, 40), (40, 40)]:
         distances = rng.permutation(n).astype(float)
         found = relief._nearest(distances, n_neighbors, 5)
         assert_array_equal(np.sort(distances[found]), np.arange(n_neighbors))
     tie = relief.TIE_PER_FEATURE
-    # What is within a tie of the last one, 2 here, goes by index.
+    # Distances within 2 units of the last neighbour tie with it; ties are broken by index.
     distances = 2 * tie * np.array([10.0, 12.0, 9.0, 7.0, 10.0, 7.0, 12.5, 8.0])
     for n_neighbors, expected in [
         (1, [2]),
@@ -206,7 +206,7 @@ def test_the_nearest_of_many_and_ties_with_the_last_by_index():
         assert_array_equal(np.flatnonzero(relief._nearest(distances, n_neighbors, 4)), expected)
 
 
-def test_the_first_reach_of_many_neighbours():
+def test_the_first_distance_bound_of_many_neighbours():
     rng = np.random.default_rng(1)
     classes = rng.permutation(np.repeat([0, 1, 2], [250, 41, 40]))
     tile = rng.random((3, len(classes)))

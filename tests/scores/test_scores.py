@@ -1,4 +1,4 @@
-"""What changes no score: offsets, the order of samples, storage, threads, copies of a feature."""
+"""Invariances of scores: offsets, order of samples, storage, threads, copies of a feature."""
 
 import numpy as np
 import pandas as pd
@@ -29,7 +29,7 @@ def test_a_large_offset_changes_nothing(selector):
     X = rng.normal(size=(60, 5)) * [1, 1, 1, 1, 1e-3]
     y = rng.integers(0, 3, 60)
     offset = np.array([0, 0, 0, 0, 1e8])
-    # What the shifted column can hold at all in float64, moved back without error.
+    # The expected values have only the digits that survive the shift in float64.
     shifted = X + offset
     X = shifted - offset
     assert_allclose(selector.fit(shifted, y).scores_, selector.fit(X, y).scores_, rtol=1e-9)
@@ -62,7 +62,7 @@ def test_every_storage_and_number_of_threads_gives_the_same(selector, store):
 
 
 @pytest.mark.parametrize("selector", SHIFT_INVARIANT, ids=repr)
-def test_memmap_that_cannot_be_written_to(selector, tmp_path):
+def test_read_only_memmap(selector, tmp_path):
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 6)), rng.integers(0, 2, 40)
     np.save(tmp_path / "X.npy", X)
@@ -71,7 +71,7 @@ def test_memmap_that_cannot_be_written_to(selector, tmp_path):
 
 
 @pytest.mark.parametrize("selector", SHIFT_INVARIANT, ids=repr)
-def test_the_order_of_memory_changes_no_bit(selector):
+def test_the_memory_layout_changes_no_bit(selector):
     rng = np.random.default_rng(4)
     X, y = rng.normal(size=(60, 30)), rng.integers(-1, 3, 60)
     expected = selector.fit(X, y).scores_
@@ -82,7 +82,7 @@ def test_the_order_of_memory_changes_no_bit(selector):
 
 @pytest.mark.parametrize("store", [np.asarray, np.asfortranarray, sparse.csr_array])
 @pytest.mark.parametrize("selector", [*SHIFT_INVARIANT, ls.ReliefF(), ls.TraceRatio(5)], ids=repr)
-def test_copies_of_a_feature_tie_and_go_by_index(selector, store):
+def test_copies_of_a_feature_tie_and_are_ordered_by_index(selector, store):
     for seed in range(5):
         rng = np.random.default_rng(seed)
         copies = rng.integers(0, 3, 17)
@@ -99,7 +99,7 @@ def test_stored_zeros_and_repeated_entries_change_nothing():
     X = rng.integers(0, 3, (20, 6)).astype(float)
     y = rng.integers(0, 2, 20)
     rows, columns = np.indices(X.shape).reshape(2, -1)
-    # Every entry is stored, the zeros too, and each as two halves.
+    # Every entry, including each zero, is stored as two halves.
     untidy = sparse.csr_array(
         (np.repeat(X.ravel() / 2, 2), (np.repeat(rows, 2), np.repeat(columns, 2))), shape=X.shape
     )

@@ -1,4 +1,4 @@
-"""Variance, Laplacian and spectral scores against the double sums of their definitions."""
+"""Compare the variance, Laplacian and spectral scores with their definitions."""
 
 import numpy as np
 import pytest
@@ -36,17 +36,17 @@ def test_laplacian_with_binary_weights(X):
 def test_laplacian_on_balls(X, radius):
     W = literal.near(X, None, radius).astype(float)
     assume(W.any())
-    # On the sphere itself rounding decides.
+    # Exactly on the sphere, rounding would decide.
     assume(np.abs(literal.squared_distances(X) - radius**2).min() > 1e-9)
     agrees(ls.LaplacianScore(radius=radius, weights="binary"), X, literal.laplacian(X, W))
 
 
-def test_weights_that_nearly_vanish():
-    # Twins at the start, everything else so far apart that few weights are left.
+def test_weights_that_nearly_underflow():
+    # The first two samples are close; all others are so far apart that few weights remain.
     X = np.array([[32.0, 54, 29], [33, 54, 29], [4, 28, 21], [40, 41, 2], [11, 3, 45]])
     X = np.vstack([X, [[10.0, 53, 58], [36, 18, 18], [35, 49, 59]]])
-    # The edges (0, 1) and (5, 7) of weights .61 and 3.9e-140 outweigh all others. The third
-    # feature changes over the second of them only.
+    # The edges (0, 1) and (5, 7), with weights 0.61 and 3.9e-140, outweigh all others. The third
+    # feature differs only along the second one.
     expected = 1.0 / (29**2 + 30**2)
     for store in STORAGE:
         found = ls.LaplacianScore(n_neighbors=2, sigma=1.0).fit(store(X))
@@ -61,7 +61,7 @@ def test_spectral(X, style):
     assume(sigma > 0)
     W = np.where(literal.near(X, 3), literal.gauss(X, sigma), 0.0)
     found = fitted(ls.SpectralScore(style=style, n_neighbors=3), X).scores_
-    # The literal 1 - (h'xi)^2 loses all digits of a feature with a large offset.
+    # The literal formula 1 - (h'xi)^2 loses all digits if a feature has a large offset.
     assert_allclose(found, literal.spectral(X, W, style), rtol=1e-7, atol=1e-9)
 
 

@@ -1,4 +1,4 @@
-"""What all kinds of similarity criterion have in common."""
+"""Functions shared by all implementations of the similarity criterion."""
 
 import numpy as np
 from numpy.testing import assert_allclose
@@ -16,7 +16,7 @@ def test_ties_go_to_the_lowest_index():
         assert lowest_of_ties(features, values, rounding) == expected
 
 
-def test_the_rounding_of_forms_has_a_share_for_samples_and_terms():
+def test_the_rounding_bound_of_forms_depends_on_samples_and_terms():
     assert form_rounding(10, 3) == 1e-12
     assert form_rounding(10**5, 7) == (5 * 10**5 + 8 * 49 + 2048) * 2.0**-53
 

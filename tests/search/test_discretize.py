@@ -1,4 +1,4 @@
-"""States of features against their definitions and scikit-learn's bins."""
+"""States of features compared with their definitions and with the bins of scikit-learn."""
 
 import numpy as np
 import pytest
@@ -23,9 +23,9 @@ def test_deviation_equals_the_definition(dtype):
 )
 @pytest.mark.parametrize("n_samples", [2, 6, 10, 1000, 100_000])
 def test_two_equally_frequent_values_stay_apart(low, high, n_samples):
-    """They lie on the cuts, where rounding would decide and could make the feature constant.
+    """They lie exactly on the cuts, where rounding could make the feature constant.
 
-    Beside other columns, too: then rows are added up one after the other, unless that is avoided.
+    With several columns, NumPy would add rows sequentially, with a larger error.
     """
     f = np.tile([low, high], n_samples // 2)
     f = np.column_stack([f, np.random.default_rng(0).permutation(f)])
@@ -34,7 +34,7 @@ def test_two_equally_frequent_values_stay_apart(low, high, n_samples):
 
 
 @pytest.mark.parametrize("how", ["deviation", "uniform", "quantile"])
-def test_places_of_rows_and_units_and_a_large_offset_change_no_state(how):
+def test_row_order_units_and_a_large_offset_change_no_state(how):
     rng = np.random.default_rng(1)
     X = rng.integers(-1000, 1000, (50, 5)) * 2.0**-20
     states, rows = states_of(X, how), rng.permutation(50)
@@ -54,7 +54,7 @@ def test_bins_are_those_of_scikit_learn(how):
 
 
 @pytest.mark.parametrize("how", ["deviation", "uniform", "quantile", None])
-def test_a_constant_is_one_state(how):
+def test_a_constant_has_one_state(how):
     assert len(np.unique(states_of(np.full((7, 1), 0.1), how))) == 1
 
 
@@ -66,7 +66,7 @@ def test_discrete_values_keep_their_partition(dtype):
     assert_array_equal(states_of(sparse.csr_array(X), None), expected)
 
 
-def test_discrete_values_of_any_size_and_number():
+def test_discrete_values_may_be_large_and_many():
     X = np.array([[-(2**62), 0], [2**62, 300], [2**62 - 1, 5]])
     assert_array_equal(states_of(X, None), [[0, 0], [2, 2], [1, 1]])
     assert_array_equal(states_of(sparse.csr_array(X), None), [[0, 0], [2, 2], [1, 1]])

@@ -1,4 +1,4 @@
-"""The forms of the search behind LinkSelector: by samples, by features, by random sums."""
+"""The search of LinkSelector in the spaces of samples, of features and of random sums."""
 
 import numpy as np
 import pytest
@@ -24,7 +24,7 @@ WAYS = ["nothing", "must-links", "many must-links", "some labels", "labels", "la
 
 
 def know(way, y):
-    """Know some or all of the labels, some or all of the must-links, labels and links, nothing."""
+    """Return supervision by some or all labels, some or all must-links, both, or none."""
     n = len(y)
     some = np.where(np.arange(n) % 4 == 0, y, -1)
     links = ls.Pairs.from_labels(y, n_must=9, n_cannot=3, random_state=0)
@@ -69,19 +69,20 @@ def searched(problem, n_features, **options):
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("way", WAYS)
 def test_products_of_samples_and_of_features_agree(table, way):
-    """Both are the same numbers; the factor of the products of features adds 1e-13 of rounding."""
+    """Both compute the same values; the factor of the products adds rounding errors of 1e-13."""
     rng = np.random.default_rng(0)
     X = TABLES[table](rng)
     known = know(way, rng.integers(0, 3, X.shape[0]))
     one, other = (searched(posed(form, X, known), 8) for form in (by_samples, by_features))
     assert_allclose(other.scores, one.scores, rtol=1e-9)
     assert_allclose(other.path, one.path, rtol=1e-9)
-    # With fewer dimensions than steps the last gains are small, and so are their differences.
+    # With fewer dimensions than steps, the gains of the remaining features are tiny and hardly
+    # differ.
     assert_array_equal(other.order[:8], one.order[:8])
 
 
 @pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
-def test_the_search_stops_at_a_share_or_earlier(share):
+def test_the_search_stops_at_a_share_or_when_interrupted(share):
     problem = posed(by_features, TABLES["long"](np.random.default_rng(0)), nothing(60))
     whole = searched(problem, 12)
     found = searched(problem, 12, share=share)
@@ -94,18 +95,18 @@ def test_the_search_stops_at_a_share_or_earlier(share):
 
 
 def test_constant_features_are_never_chosen():
-    """Products of features leave rounding where a constant one has nothing."""
+    """Products of features contain rounding errors for constant features."""
     X = np.random.default_rng(0).normal(size=(30, 6))
     X[:, 2] = 1.0
     problem = posed(by_features, X, nothing(30))
     found = choose(problem, 3, np.arange(6) == 2)
     assert found.order[-1] == 2
-    # Even if there is hardly anything to explain but what rounding has put there.
+    # This holds even if rounding errors exceed everything else to explain.
     faint = problem._replace(moment=np.diag(np.where(np.arange(6) == 2, 1.0, 1e-30)))
     assert choose(faint, 5, np.arange(6) == 2).order[-1] == 2
 
 
-def test_equal_values_go_by_place():
+def test_equal_values_are_ordered_by_index():
     values = np.array([0.2, 0.5, 0.5 * (1 + 1e-12), 0.2 * (1 + 1e-12), 0.0, 0.7])
     assert largest_first(values, 1e-9).tolist() == [5, 1, 2, 0, 3, 4]
     assert largest_first(values, 0.0).tolist() == [5, 2, 1, 3, 0, 4]
@@ -120,7 +121,7 @@ N_SUMS = 200
 
 @pytest.fixture
 def few_sums(sizes):
-    """Let everything with more than 50 samples and features be large."""
+    """Use random sums for more than 50 samples and features."""
     sizes(WIDEST=50, MOST_SUMS=N_SUMS, LEAST_SUMS=N_SUMS)
 
 
@@ -137,14 +138,14 @@ def test_products_of_random_sums_have_their_stated_error(make):
     errors = (found - exact) / np.outer(lengths, lengths)
     off_diagonal = errors[np.triu_indices(30, 1)]
     assert problem.columns.values.shape == (30, N_SUMS)
-    # Correlated features: their products have between one and sqrt(2) times the error.
+    # For correlated features, the error is between one and sqrt(2) times this.
     assert 0.7 < np.sqrt((off_diagonal**2).mean()) * np.sqrt(N_SUMS) < 1.5
     assert np.abs(errors).max() * np.sqrt(N_SUMS) < 5
 
 
 @pytest.mark.usefixtures("few_sums")
 @pytest.mark.parametrize("way", ["nothing", "must-links", "some labels", "labels"])
-def test_a_search_over_random_sums_is_near_the_exact_one(way):
+def test_a_search_with_random_sums_approximates_the_exact_one(way):
     rng = np.random.default_rng(0)
     n, d = 2000, 40
     strong = rng.normal(size=(n, 5))
@@ -156,8 +157,8 @@ def test_a_search_over_random_sums_is_near_the_exact_one(way):
     assert_allclose(found.path, exact.path, atol=3 / np.sqrt(N_SUMS))
 
 
-def test_large_tables_are_added_up_at_random(request):
-    """Above the width of matrices in both directions, a fit uses random sums and says the same."""
+def test_large_data_use_random_sums(request):
+    """A fit uses random sums if samples and features exceed the limit, with similar results."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 60)) + np.outer(rng.normal(size=300), np.linspace(0, 3, 60))
     pairs = ls.Pairs(must=[(i, i + 1) for i in range(0, 40, 2)])

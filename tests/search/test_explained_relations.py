@@ -1,4 +1,4 @@
-"""LinkSelector beside its relatives: each is a limit of its criterion, and is written out here."""
+"""LinkSelector compared with related methods, each of which is a limit of its criterion."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def no_ridge(set_ridge):
 
 
 def draw(seed, n_samples=30, n_features=12):
-    """Return features that share directions, as scaled by range and centred, and classes."""
+    """Return features with common directions, scaled by range and centred, and classes."""
     rng = np.random.default_rng(seed)
     y = rng.permutation(np.arange(n_samples) % 3)
     hidden = rng.normal(size=(n_samples, 4)) + np.eye(4)[y]
@@ -32,7 +32,7 @@ def draw(seed, n_samples=30, n_features=12):
 
 
 def greedy(value, n_features, n_steps):
-    """Add the feature with the largest value of the subset, step by step."""
+    """Select features greedily by the value of the subset."""
     chosen = []
     for _ in range(n_steps):
         rest = [feature for feature in range(n_features) if feature not in chosen]
@@ -58,7 +58,7 @@ def within_pairs(F, must):
 
 @every_seed
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
-def test_with_nothing_known_and_no_ridge_it_is_greedy_column_subset_selection(
+def test_without_supervision_and_ridge_it_is_greedy_column_subset_selection(
     seed, shape, no_ridge
 ):
     F, _ = draw(seed, *shape)
@@ -68,7 +68,7 @@ def test_with_nothing_known_and_no_ridge_it_is_greedy_column_subset_selection(
 
 @every_seed
 def test_with_all_labels_little_noise_and_no_ridge_it_is_orthogonal_least_squares(seed, no_ridge):
-    """The indicators of classes are targets, each with a length of about 1."""
+    """The targets are class indicators, each with a length of about 1."""
     F, y = draw(seed)
     targets = indicators(y) / np.sqrt(np.bincount(y))
     left, goals, expected = F.copy(), targets.copy(), []
@@ -84,7 +84,7 @@ def test_with_all_labels_little_noise_and_no_ridge_it_is_orthogonal_least_square
 
 @every_seed
 def test_in_that_limit_it_sums_squared_canonical_correlations(seed, no_ridge):
-    """As fastcan does: only the space that the scaled indicators span counts, not their lengths."""
+    """As in fastcan, only the span of the scaled indicators matters, not their lengths."""
     F, y = draw(seed)
 
     def correlations(S):
@@ -99,10 +99,11 @@ def test_in_that_limit_it_sums_squared_canonical_correlations(seed, no_ridge):
 
 @every_seed
 def test_must_links_without_noise_are_relevant_component_analysis(seed):
-    """Its metric is the inverse of the covariance inside pairs; here T is that, in features."""
+    """Its metric is the inverse covariance within pairs; here, T is its matrix over samples."""
     F, y = draw(seed, 60, 5)
     must = ls.Pairs.from_labels(y, n_must=30, n_cannot=0, random_state=seed).must
-    inside = within_pairs(F, must) / (4 * len(must))  # 2 samples a pair, each half a difference
+    # Each of the two samples of a pair is half a difference away from their mean.
+    inside = within_pairs(F, must) / (4 * len(must))
     Q = np.zeros((len(must), len(F)))
     for row, (i, j) in zip(Q, must, strict=True):
         row[[i, j]] = 1.0, -1.0
@@ -113,10 +114,10 @@ def test_must_links_without_noise_are_relevant_component_analysis(seed):
 
 
 @every_seed
-def test_with_a_large_ridge_it_is_the_alignment_of_the_chosen_kernel_with_the_moment(
+def test_with_a_large_ridge_it_is_kernel_alignment(
     seed, set_ridge
 ):
-    """Not divided by the length of the kernel, as kernel target alignment is: a sum of scores."""
+    """Unlike kernel-target alignment, it is not divided by the norm of the kernel."""
     set_ridge(1e7)
     F, y = draw(seed)
     pairs = ls.Pairs.from_labels(y, n_must=8, n_cannot=0, random_state=seed)
@@ -130,7 +131,7 @@ def test_with_a_large_ridge_it_is_the_alignment_of_the_chosen_kernel_with_the_mo
     assert_allclose(fitted.path_, np.cumsum(np.sort(fitted.scores_)[::-1])[:6], rtol=1e-5)
 
 
-def test_errors_of_random_sums_shrink_with_the_root_of_their_number():
+def test_errors_of_random_sums_shrink_with_the_square_root_of_their_number():
     F = np.random.default_rng(0).normal(size=(2000, 40))
     lengths = np.sqrt((F**2).sum(axis=0))
     for n_sums in (100, 400):

@@ -1,4 +1,4 @@
-"""FCBF against its definition."""
+"""FCBF compared with its definition."""
 
 import numpy as np
 from hypothesis import given
@@ -24,7 +24,7 @@ def test_fcbf_equals_the_definition(n_samples, threshold, seed):
 
 
 def test_predominant_by_its_definition():
-    """No predominant feature has a Markov blanket before it; every relevant other one has."""
+    """Predominant features have no Markov blanket before them; other relevant features have one."""
     X, y = discrete_problem(0, 300, n_features=40)
     found = fitted(ls.FCBF(discretize=None), X, y)
     predominant, rest = np.split(found.order_, [found.n_features_])
@@ -44,15 +44,15 @@ def test_predominant_by_its_definition():
 def test_a_feature_at_the_threshold_is_not_relevant():
     high, middle, low = np.unravel_index(np.arange(8), (2, 2, 2))
     states = np.column_stack([middle, low])
-    # Both tell nothing about the class: an uncertainty of 0 does not exceed 0.
+    # Both are independent of the class: an uncertainty of 0 does not exceed 0.
     assert fcbf(states, high).n_predominant == 0
-    # The uncertainty of a feature with itself is 1, with a copy that is half as fine 2/3.
+    # The symmetric uncertainty of a feature with itself is 1, and 2/3 with twice as many bits.
     both = fcbf(np.column_stack([high]), 2 * high + low, threshold=0.6)
     assert both.n_predominant == 1
     limit = np.round(both.uncertainty[0], 11)
     assert fcbf(np.column_stack([high]), 2 * high + low, threshold=limit).n_predominant == 0
 
 
-def test_a_search_that_is_ended_early_keeps_what_it_found():
+def test_an_interrupted_search_keeps_its_result():
     X, y = discrete_problem(1, 80)
     assert fcbf(X, y, track=ended_after(2)).n_predominant <= 2

@@ -1,4 +1,4 @@
-"""mRMR against its definition."""
+"""mRMR compared with its definition."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_mrmr_equals_the_definition(scheme, n_samples, seed):
 
 @pytest.mark.parametrize("scheme", ["difference", "quotient"])
 def test_renaming_states_changes_no_tie(scheme):
-    """A feature and its mirror image tie; sums in another order must not decide between them."""
+    """A feature and its mirror image tie; the order of summation must not break the tie."""
     rng = np.random.default_rng(0)
     states, y = rng.integers(0, 3, (200, 10)), rng.integers(0, 4, 200)
     selector = ls.MRMR(15, scheme=scheme, discretize=None)
@@ -44,30 +44,30 @@ def test_quotient_over_no_redundancy_prefers_relevance():
     found = fitted(ls.MRMR(5, scheme="quotient", discretize=None), X, 2 * high + low)
     assert_array_equal(found.order_[:2], [1, 3])
     assert np.isinf(found.path_[1])
-    # A constant is 0 / 0 against every feature.
+    # For a constant feature, the quotient is 0 / 0.
     assert_array_equal(found.order_[-2:], [2, 0])
     assert np.isnan(found.path_[-1])
     assert np.isnan(found.scores_[0])
 
 
-def test_a_constant_feature_is_never_chosen_by_quotient_before_another():
+def test_by_quotient_constant_features_are_chosen_last():
     rng = np.random.default_rng(0)
     y = np.repeat([0, 1], 20)
     X = np.column_stack([np.zeros(40), rng.integers(0, 3, (40, 4)), y])
     by_quotient = fitted(ls.MRMR(5, scheme="quotient", discretize=None), X, y)
     assert by_quotient.order_[-1] == 0
     assert not by_quotient.support_[0]
-    # Also where nothing is relevant, so that the first choice is a tie.
+    # This also holds if no feature is relevant, so that the first selection is a tie.
     nothing = fitted(
         ls.MRMR(1, scheme="quotient", discretize=None), X[:, [0, 5]], np.arange(40) % 2
     )
     assert_array_equal(nothing.order_, [1, 0])
-    # In a difference it is what the formula says: 0, more than a redundant feature has.
+    # With differences its value is 0, which exceeds that of a redundant feature.
     by_difference = fitted(ls.MRMR(5, discretize=None), X, y)
     assert by_difference.scores_[0] == 0
 
 
-def test_a_search_that_is_ended_early_keeps_what_it_found():
+def test_an_interrupted_search_keeps_its_result():
     X, y = discrete_problem(1, 80)
     short = mrmr(X, y, 8, track=ended_after(2))
     assert_array_equal(short.order[:2], mrmr(X, y, 8).order[:2])

@@ -1,4 +1,4 @@
-"""Forward selection by 1-NN accuracy against literal evaluations and scikit-learn."""
+"""Compare forward selection by 1-NN accuracy with a literal search and with scikit-learn."""
 
 from functools import cache
 
@@ -17,7 +17,7 @@ from linkselect._search.nearest_neighbor import select_by_nearest_neighbor
 
 @pytest.fixture(autouse=True, params=["plain", "compiled"])
 def way(request, compile_from):
-    """Search both ways: they find the same."""
+    """Search with and without compiled loops; the results must agree."""
     if request.param == "compiled":
         pytest.importorskip("numba")
     compile_from(request.param == "compiled")
@@ -36,7 +36,7 @@ def test_a_row_that_does_not_exist_is_an_error():
         select_by_nearest_neighbor(X, y, 1, [(np.arange(50), np.arange(50, 70))])
 
 
-def test_a_missing_value_does_not_end_the_process():
+def test_a_missing_value_does_not_crash_the_process():
     X, y = make_classification(60, 8, random_state=0)
     X[:, 3] = np.nan
     assert len(select_by_nearest_neighbor(X, y, 4).order) == 8
@@ -77,7 +77,7 @@ def test_random_problems(seed):
     n_samples = int(generator.integers(20, 120))
     X = generator.random((n_samples, 6))
     if seed % 2:
-        # Few values: many equal distances, decided by index.
+        # Few distinct values make many equal distances, which the index resolves.
         X = np.round(X * 3)
     labels = generator.integers(0, 3, n_samples)
     n_features = int(generator.integers(1, 7))
@@ -122,18 +122,18 @@ def test_same_as_scikit_learn(seed):
 
 @pytest.mark.slow
 def test_blocks_and_threads_change_nothing(shrink):
-    # Several blocks, whose distances are kept.
+    # There are several blocks, whose distances are cached.
     X, y = load_breast_cancer(return_X_y=True)
     assert nearest_neighbor.DISTANCES_PER_BLOCK < len(X) ** 2 < nearest_neighbor.MAX_KEPT_DISTANCES
     expected = select_by_nearest_neighbor(X, y, 3)
     assert_same(select_by_nearest_neighbor(X, y, 3, n_jobs=2), expected)
-    # Nothing is kept.
+    # Now nothing is cached.
     shrink(1)
     for n_jobs in (1, 2):
         assert_same(select_by_nearest_neighbor(X, y, 3, n_jobs=n_jobs), expected)
 
 
-def test_unlabelled_samples_take_no_part():
+def test_unlabelled_samples_are_ignored():
     X, y = load_wine(return_X_y=True)
     partial = np.where(np.arange(len(y)) % 3 == 0, -1, y)
     known = partial >= 0

@@ -1,4 +1,4 @@
-"""What LinkSelector makes of labels, must-links and their weights."""
+"""Labels, must-links and their weights as observations of LinkSelector."""
 
 from itertools import pairwise
 
@@ -23,7 +23,7 @@ def some_data(n_samples=30, n_features=8, seed=0):
 
 
 def posed(X, known, kind):
-    """Return the features in the space of samples or in that of features, and the problem."""
+    """Return the features, expressed in sample space or in feature space, and the problem."""
     samples = as_samples(X)
     scaling = find_scaling(samples, np.zeros(X.shape[1], dtype=bool), "range", 1)
     if kind == "features":
@@ -40,7 +40,7 @@ def scaled(X):
 
 
 def literal(F, Q):
-    """T = K - KQ (Q'KQ + tau m I)^-1 Q'K, with one column of Q for each observation of 0."""
+    """Return T = K - KQ (Q'KQ + tau m I)^-1 Q'K; each column of Q is an observation of 0."""
     K = F @ F.T
     variance = NOISE * np.trace(K) / len(K)
     return K - K @ Q @ np.linalg.solve(Q.T @ K @ Q + variance * np.eye(Q.shape[1]), Q.T @ K)
@@ -53,14 +53,14 @@ def differences(n_samples, links):
     return Q
 
 
-@pytest.mark.parametrize("n_links", [3, 15])  # both forms of the formula
-def test_a_weight_of_2_is_a_link_that_counts_twice(n_links):
+@pytest.mark.parametrize("n_links", [3, 15])  # both versions of the formula
+def test_a_link_of_weight_2_counts_twice(n_links):
     X = some_data()
     links = [(2 * i, 2 * i + 1) for i in range(n_links)]
     weights = [2.0] + [1.0] * (n_links - 1)
     known = from_pairs(Pairs(links, must_weights=weights), len(X))
     _, problem = posed(X, known, "samples")
-    root = min(1.0, 10 / (n_links + 1)) ** 0.5  # all links together weigh at most ten
+    root = min(1.0, 10 / (n_links + 1)) ** 0.5  # the total weight of all links is at most 10
     twice = literal(scaled(X), root * differences(len(X), [links[0], *links]))
     once = literal(scaled(X), root * differences(len(X), links))
     np.testing.assert_allclose(problem.moment, twice, atol=1e-10)
@@ -71,14 +71,14 @@ def chain(rows):
     return list(pairwise(rows))
 
 
-def test_eight_linked_samples_are_a_class_if_cannot_links_tell_two_such_groups_apart():
+def test_eight_linked_samples_form_a_class_if_a_cannot_link_separates_two_such_groups():
     X, y = some_data(40), np.full(40, -1)
     y[:8], y[10:25] = 0, 1
     must = chain(range(8)) + chain(range(10, 25)) + [(25, 26)]
     linked = LinkSelector(8).fit(X, pairs=Pairs(must, [(3, 20)]))
     labelled = LinkSelector(8).fit(X, pairs=Pairs([(25, 26)]) | Pairs.from_labels(y))
     np.testing.assert_array_equal(linked.scores_, labelled.scores_)
-    # A smaller group, one without a cannot-link to the other, or one only: a set of links.
+    # Smaller groups, groups without a cannot-link between them and single groups remain links.
     for some, cannot in (
         (chain(range(7)) + chain(range(10, 25)), [(3, 20)]),
         (chain(range(8)) + chain(range(10, 25)), [(3, 30)]),
@@ -89,14 +89,14 @@ def test_eight_linked_samples_are_a_class_if_cannot_links_tell_two_such_groups_a
         assert seen.weights.shape[1] == len(some)
 
 
-def test_of_groups_that_no_cannot_link_tells_apart_the_largest_is_a_class():
+def test_the_largest_of_groups_without_cannot_links_between_them_is_a_class():
     must = chain(range(8)) + chain(range(8, 18)) + chain(range(18, 27))
     seen = observe(from_pairs(Pairs(must, [(0, 8), (0, 18)]), 40))
     assert np.flatnonzero(seen.labelled).tolist() == list(range(18))
     assert seen.weights.shape[1] == 18 + 8
 
 
-def test_a_group_that_a_cannot_link_contradicts_is_no_class():
+def test_a_group_with_a_contradicting_cannot_link_is_not_a_class():
     must = chain(range(10)) + chain(range(10, 20)) + chain(range(20, 30))
     pairs = Pairs(must, [(0, 12), (0, 5), (0, 21), (12, 21), (21, 35)])
     seen = observe(from_pairs(pairs, 40, on_conflict="drop"))
@@ -104,11 +104,11 @@ def test_a_group_that_a_cannot_link_contradicts_is_no_class():
     assert seen.weights.shape[1] == 20 + 9
 
 
-def test_labels_tell_groups_apart_as_cannot_links_do():
+def test_labels_separate_groups_like_cannot_links():
     must = chain(range(8)) + chain(range(10, 18)) + chain(range(20, 28))
     y = np.full(40, -1)
     y[[3, 14, 30]] = 0, 1, 1
-    # The labels imply the cannot-link, which is then no longer listed.
+    # The labels imply the cannot-link, so it is no longer listed.
     for cannot in ([], [(3, 14)]):
         seen = observe(from_pairs(Pairs(must, cannot) | Pairs.from_labels(y), 40))
         in_groups = np.flatnonzero(seen.labelled - (y >= 0)).tolist()
@@ -116,7 +116,7 @@ def test_labels_tell_groups_apart_as_cannot_links_do():
         assert seen.weights.shape[1] == 3 + 16 + 7
 
 
-def test_a_group_that_labels_contradict_is_no_class():
+def test_a_group_with_contradicting_labels_is_not_a_class():
     must = chain(range(10)) + chain(range(10, 20)) + chain(range(20, 30))
     y = np.full(40, -1)
     y[[2, 5]] = 0, 1
@@ -166,7 +166,7 @@ def test_a_sample_in_two_groupings_has_two_observations():
     np.testing.assert_allclose(seen.targets[3:, :2], 0.0)
 
 
-def test_a_must_link_is_left_out_only_if_labels_say_it():
+def test_a_must_link_is_omitted_only_if_labels_imply_it():
     labels = Pairs.from_labels([0, 0, 1, 1, -1])
     pairs = Pairs([(0, 1), (1, 2), (3, 4)], must_weights=[4, 1, 4]) | labels
     seen = observe(from_pairs(pairs, 5, on_conflict="drop"))
@@ -175,7 +175,7 @@ def test_a_must_link_is_left_out_only_if_labels_say_it():
     assert seen.labelled.tolist() == [1, 1, 1, 1, 0]
 
 
-def test_labels_as_pairs_are_the_same_as_labels():
+def test_labels_as_pairs_are_equivalent_to_labels():
     y = np.array([0, 1, 1, -1, 0, 2])
     as_pairs, as_labels = from_pairs(Pairs.from_labels(y), 6), from_labels(y, 6)
     for some, others in zip(observe(as_pairs), observe(as_labels), strict=True):

@@ -1,4 +1,4 @@
-"""Features that repeat others."""
+"""Selection by merit and redundancy."""
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
@@ -8,7 +8,7 @@ from linkselect._search import redundancy
 from linkselect._search.redundancy import least_redundant, rank_merit
 
 
-def test_copies_rank_last_and_constants_do_no_harm():
+def test_copies_rank_last_and_constants_are_harmless():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(30, 3)) + 1e8
     X = np.column_stack([X, -X, np.full(30, 0.1), 1e-160 * X[:, 0]])
@@ -17,14 +17,14 @@ def test_copies_rank_last_and_constants_do_no_harm():
     assert set(found.order[:4]) == {0, 1, 2, 6}
 
 
-def test_constants_correlate_with_nothing_not_even_each_other():
+def test_constants_have_no_correlations():
     X = np.column_stack([np.full(9, 3.0), np.full(9, 7.0), np.arange(9.0), np.zeros(9)])
     found = least_redundant(X, np.array([1.0, 0.9, 0.8, 0.7]), 0.5, 4)
     assert found.order.tolist() == [0, 1, 2, 3]
     assert_array_equal(found.path, [1.0, 0.45, 0.4, 0.35])
 
 
-def test_values_are_merit_less_the_largest_correlation():
+def test_values_are_merit_minus_the_largest_correlation():
     rng = np.random.default_rng(0)
     X, merit = rng.normal(size=(20, 25)), rank_merit(rng.permutation(25))
     found = least_redundant(X, merit, 0.3, 25)
@@ -52,7 +52,7 @@ def test_merits_are_spread_evenly():
 
 
 def test_no_correlation_is_above_one():
-    """Rounding makes the product of a column of length 1 with itself more than 1."""
+    """The product of a unit vector with itself may exceed 1 by rounding."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(17, 20))
     units = redundancy._unit_columns(X.copy())

@@ -1,4 +1,4 @@
-"""The compiled way to compare candidates: when it is taken, and how exact it is."""
+"""The compiled screen of candidates: when it is used, and how accurate it is."""
 
 from types import SimpleNamespace
 
@@ -20,29 +20,29 @@ def test_compiled_loops_are_used_for_large_problems_only(compile_from):
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is None
     compile_from(True)
     assert all_pairs.AllPairs(X, groups, 1.0, 1).screen is not None
-    # Their polynomial does not reach so far.
+    # The polynomial is not valid for such a wide range.
     assert all_pairs.AllPairs(X, groups, 0.5, 1).screen is None
-    # The range that counts is that of a feature, not that of a sample.
+    # The relevant range is that of a feature, not that of a sample.
     wide, apart = np.linspace(0, 9, 30)[:, None] * np.ones(5), X + 9.0 * np.arange(5)
     assert all_pairs.AllPairs(wide, groups, 1.0, 1).screen is None
     assert all_pairs.AllPairs(apart, groups, 1.0, 1).screen is not None
 
 
 @pytest.mark.parametrize(("sum_alike", "pairs"), [(10.0, 20.0), (40.0, 50.0)])
-def test_the_slack_of_must_links_is_that_derived_in_the_docs(sum_alike, pairs):
-    """Half the number of pairs, or twice the sum of their kernels, if that is less."""
+def test_the_error_bound_of_must_links_is_as_documented(sum_alike, pairs):
+    """It uses half the number of pairs or twice the sum of their kernels, whichever is less."""
     screen = SimpleNamespace(n_alike=100.0, similarity=np.ones((3, 3)))
     found = screening.Screen.must_slack(screen, np.array([0.0, 5.0]), sum_alike)
     expected = screening.KERNEL_ROUNDING * pairs + 2 * screening.TINY * 9
     assert_allclose(found - screening.MUST_ROUNDING * np.array([0.0, 5.0]), expected)
-    # Alone, what is below the smallest kernels counts, too.
+    # Without other terms, only the kernel values set to 0 contribute.
     found = screening.Screen.must_slack(screen, np.zeros(2), 0.0)
     assert_array_equal(found, [18 * screening.TINY, 18 * screening.TINY])
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0.0, 0.05, 0.5]), st.sampled_from([0.0, 3.0]))
 def test_the_screen_keeps_all_that_can_be_best_and_no_others(seed, rounding, slack):
-    """Sums as they may be found, with bounds that are large enough to matter."""
+    """Random sums, with bounds large enough to matter."""
     rng = np.random.default_rng(seed)
     n = int(rng.integers(1, 60))
     must, cannot = rng.integers(0, 20, n) / 1.0, rng.integers(0, rng.choice([1, 20]), n) / 1.0
@@ -58,12 +58,12 @@ def test_the_screen_keeps_all_that_can_be_best_and_no_others(seed, rounding, sla
         found = screen.not_ruled_out(candidates, 0.0)
     least = (must + slack + (1 + rounding) * cannot).min()
     can_be_best = must - slack + (1 - rounding) * cannot <= least
-    # One that was not looked at for its cannot-links is out by what was known before.
+    # Candidates whose cannot-links were not evaluated are excluded by the previous bound.
     assert set(np.flatnonzero(can_be_best)) - set(found) <= set(
         np.flatnonzero(must - slack + before > least)
     )
     assert set(found) <= set(np.flatnonzero(can_be_best))
-    # Those that were looked at have a new bound, the others the one before.
+    # Evaluated candidates have a new bound, all others the previous one.
     is_new = screen.cannot_lower == (1 - rounding) * cannot
     assert (is_new | (screen.cannot_lower == before)).all()
     assert is_new[found].all()
@@ -95,10 +95,10 @@ def test_compiled_sums_stay_within_their_error_bound(seed):
 
 
 @pytest.mark.usefixtures("always_compiled")
-def test_compiled_sums_of_a_kernel_that_has_vanished():
+def test_compiled_sums_of_a_kernel_that_underflows():
     generator = np.random.default_rng(0)
     groups = np.repeat([0, 1, 2], 12)
-    # Every feature puts half of each group 1 away from the other half: 80 leave them no similarity.
+    # Each feature separates the halves of each group by 1; after 80, no similarity remains.
     X = np.column_stack([np.tile((np.arange(36) % 12 < 6)[:, None], 80), generator.random((36, 3))])
     criterion = all_pairs.AllPairs(X * 1.0, groups, 1.0, 1)
     for feature in range(80):

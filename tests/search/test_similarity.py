@@ -1,4 +1,4 @@
-"""The similarity search against literal evaluations of its formulas."""
+"""The similarity search compared with direct evaluations of its formulas."""
 
 import tracemalloc
 
@@ -24,7 +24,7 @@ SIGMAS = [1.0, 0.3, 0.05, 3.0]
 
 @pytest.fixture(params=["numpy", "numba"])
 def way(request, compile_from):
-    """Take one of the two ways to compare candidates, whatever the size."""
+    """Force one of the two ways to compare candidates, whatever the problem size."""
     if request.param == "numba":
         pytest.importorskip("numba")
     compile_from(request.param == "numba")
@@ -72,7 +72,7 @@ def test_pairs_equal_the_literal_search(seed):
 @pytest.mark.parametrize("sigma", [1.0, 0.25])
 def test_real_data_equal_the_literal_search(name, sigma, load_scaled, way):
     X, y = load_scaled(name)
-    # A part of the samples keeps the literal search short; the block sizes are still exceeded.
+    # A subset of the samples keeps the direct search short but exceeds the block sizes.
     every = max(1, len(X) // 150)
     X, y = X[::every], y[::every]
     supervised = prototypes(y, 3, 0)
@@ -91,14 +91,14 @@ def test_whole_path_of_real_data(name, load_scaled, way):
     groups = nearest_prototypes(X, prototypes(y, 3, 1))
     found = select_by_similarity(X, groups)
     assert_same(found, literal_search_by_update(X, groups, 1.0))
-    # Pairs of all samples are another road to the same sums.
+    # Listing all pairs must give the same sums.
     by_pairs = select_by_similarity(X, pair_target(*pairs_of(groups)))
     assert_array_equal(by_pairs.order, found.order)
     assert_allclose(by_pairs.path, found.path, rtol=1e-12)
 
 
 def literal_search_by_update(X, groups, sigma):
-    """The straightforward search: one kernel multiplication per candidate."""
+    """Search by brute force, with one kernel product per candidate."""
     target, kernel = groups[:, None] == groups, np.ones((len(X), len(X)))
     singles = [np.exp(-((f[:, None] - f) ** 2) / (2 * sigma**2)) for f in X.T]
     remaining, chosen, path, scores = list(range(X.shape[1])), [], [], None
@@ -114,10 +114,10 @@ def literal_search_by_update(X, groups, sigma):
 # -- ties, offsets, bounds, threads ------------------------------------------------------------
 
 
-def test_equal_features_go_by_index(way):
+def test_equal_features_are_ordered_by_index(way):
     generator = np.random.default_rng(0)
     base = generator.random((150, 4))
-    # A copy and a mirror image have the same kernel; rounding must not decide between them.
+    # A copy and a mirror image have the same kernel; rounding must not break the tie.
     X = np.column_stack([base, base[:, ::-1], 1 - base])
     groups = generator.integers(0, 3, 150)
     for found in (
@@ -133,8 +133,8 @@ def test_equal_features_go_by_index(way):
     assert (position[[7, 6, 5, 4]] < position[[8, 9, 10, 11]]).all()
 
 
-def test_vanished_kernel_goes_by_index(way):
-    # With the first feature every kernel value is below 1e-100: no candidate changes a digit.
+def test_features_are_ordered_by_index_if_the_kernel_underflows(way):
+    # With the first feature, all kernel values are below 1e-100, so no candidate changes a digit.
     generator = np.random.default_rng(3)
     X = np.column_stack([np.arange(60) * 30.0, generator.random((60, 9))])
     groups = np.arange(60) % 30
@@ -167,8 +167,9 @@ def test_offset_and_constant_features(way):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_pairs_in_small_blocks_equal_the_literal_search(seed, shrink):
-    # Blocks of 8 candidates, the most promising first, end before those that cannot be better.
-    # Once one of 12 near copies is chosen, the others promise most and hold least.
+    # Evaluation in blocks of 8 candidates, the most promising first, stops before candidates that
+    # cannot be better. After one of 12 near copies is selected, the others seem most promising but
+    # help least.
     shrink()
     generator = np.random.default_rng(seed)
     groups = np.arange(15) % 3
@@ -182,9 +183,9 @@ def test_pairs_in_small_blocks_equal_the_literal_search(seed, shrink):
         assert_same(select_by_similarity(X, pair_target(*links), 0.7, 6), expected)
 
 
-def test_a_block_that_promises_less_may_hold_the_best(shrink):
-    # With must-links alone every feature does harm. Once the first sample is far from all others, a
-    # feature that only moves it further away does less than those that move another one.
+def test_a_block_with_worse_bounds_may_contain_the_best(shrink):
+    # With must-links alone, every feature increases the criterion. After the first sample has been
+    # separated from all others, a feature that moves only this sample does least harm.
     shrink()
     X = np.zeros((10, 13))
     X[0, 0], X[0, 12] = 2.0, 5.0
@@ -196,9 +197,9 @@ def test_a_block_that_promises_less_may_hold_the_best(shrink):
 
 
 @pytest.mark.parametrize("n_chosen", [0, 1, 3])
-def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
+def test_no_candidate_exceeds_the_bound_on_changes(n_chosen):
     generator = np.random.default_rng(n_chosen)
-    # The last feature takes all samples apart, so that it changes what can be changed.
+    # The last feature separates all samples, so its change is the largest possible.
     X = np.column_stack([generator.random((30, 5)), 1e3 * np.arange(30)])
     groups = np.sort(generator.integers(0, 3, 30))
     must, cannot = pairs_of(groups)
@@ -218,7 +219,7 @@ def test_no_candidate_changes_more_than_the_bound_says(n_chosen):
 
 
 def changes_by_definition(X, chosen, rest, sigma, target):
-    """Return what each candidate would add to the criterion; without features all are alike."""
+    """Return the change of the criterion by each candidate, computed from the definition."""
     before = literal.similarity_criterion(X, chosen, sigma, *target)
     values = [literal.similarity_criterion(X, [*chosen, r], sigma, *target) for r in rest]
     return np.array(values) - before
@@ -226,7 +227,7 @@ def changes_by_definition(X, chosen, rest, sigma, target):
 
 @pytest.mark.parametrize("sigma", [1.2, 0.4, 0.06])
 def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, shrink):
-    """And the bounds decide: almost no candidate is summed up pair by pair."""
+    """The bounds suffice: almost no candidate is evaluated pair by pair."""
     shrink()
     generator = np.random.default_rng(int(100 * sigma))
     X, groups = generator.random((45, 14)), np.sort(generator.integers(0, 3, 45))
@@ -259,11 +260,11 @@ def test_candidates_lie_between_their_bounds_at_every_step(sigma, way, shrink):
 
 
 def test_listed_candidates_lie_above_their_bounds_at_every_step(shrink):
-    """And most of those that promise less are not looked at."""
+    """Most of the less promising candidates are not evaluated."""
     shrink()
     generator = np.random.default_rng(5)
     groups = np.arange(15) % 3
-    # The last 30 tear groups apart.
+    # The last 30 features separate samples of the same group.
     X = np.repeat([0.3, 9.0], [10, 30]) * generator.random((15, 40)) + 0.3 * (groups == 1)[:, None]
     links = pairs_of(groups)
     criterion = listed_pairs.ListedPairs(X, pair_target(*links), 0.7, 1)
@@ -279,11 +280,11 @@ def test_listed_candidates_lie_above_their_bounds_at_every_step(shrink):
         assert (criterion.lower[rest] <= exact).all()
         criterion.add(best)
         chosen.append(best)
-    # All of them at the first step, and then hardly more than the first 10 and one block.
+    # All are evaluated at the first step, then hardly more than the first 10 and one block.
     assert len(looked_at) <= 40 + 7 * 16
 
 
-def test_the_rounding_of_forms_is_that_derived_in_the_docs():
+def test_the_rounding_bound_of_forms_is_as_documented():
     generator = np.random.default_rng(0)
     X, groups = generator.random((30, 5)), np.sort(generator.integers(0, 3, 30))
     criterion = all_pairs.AllPairs(X, groups, 0.5, 1)
@@ -296,7 +297,7 @@ def test_the_rounding_of_forms_is_that_derived_in_the_docs():
     assert form_rounding(30, 2) == 1e-12
 
 
-def test_the_memory_of_all_pairs_is_what_it_is_said_to_be():
+def test_the_memory_of_all_pairs_is_as_stated():
     X = np.random.default_rng(0).random((700, 3))
     groups = np.sort(np.arange(700) % 5)
     tracemalloc.start()
@@ -343,21 +344,21 @@ def test_the_minimum_is_never_missed(seed):
     assert sorted(short.order) == list(range(12))
 
 
-def test_a_search_for_the_minimum_ends_as_soon_as_it_can():
-    """With must-links alone the first feature is the least harm: one step more, and no other."""
+def test_a_search_for_the_minimum_stops_early():
+    """With must-links alone, the first feature is the minimum: only one more step is taken."""
     generator = np.random.default_rng(0)
     X, none = generator.random((12, 6)), np.empty((0, 2), dtype=np.intp)
     must, cannot = pairs_of(np.arange(12) % 2)
     found = select_by_similarity(X, pair_target(must, none), until_minimum=True)
     assert len(found.path) == 2
-    # With cannot-links alone the criterion falls to the end.
+    # With cannot-links alone, the criterion decreases until the end.
     assert len(select_by_similarity(X, pair_target(none, cannot), until_minimum=True).path) == 6
     assert len(select_by_similarity(X, pair_target(must, none), until_minimum=False).path) == 6
 
 
 @pytest.mark.parametrize("there", [False, True])
-def test_values_that_are_off_by_rounding_do_not_decide(there):
-    """The least value may be too small by it, and the true least too large."""
+def test_rounding_does_not_decide_the_order(there):
+    """Rounding may make the smallest value too small and the true minimum too large."""
     generator = np.random.default_rng(2)
     X, groups = generator.random((20, 8)), np.arange(20) // 10
     if there:
@@ -390,7 +391,7 @@ def test_units_change_nothing_on_a_device(unit):
             assert_allclose(found.path, expected.path, rtol=1e-11)
 
 
-def test_a_search_can_be_ended_early(load_scaled, way):
+def test_a_search_can_be_interrupted(load_scaled, way):
     X, y = load_scaled("wine")
     whole, short = select_by_similarity(X, y), select_by_similarity(X, y, track=ended_after(3))
     assert_array_equal(short.path, whole.path[:3])

@@ -1,4 +1,4 @@
-"""SCGS against a generic solver, and data on which its terms vanish, cancel or overflow."""
+"""SCGS compared with a generic solver, and on data for which terms vanish, cancel or overflow."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_scgs_equals_a_generic_solver(sparsity, pairs, graph, bare_pairs):
     generic = minimize(objective, start, args=(1e-5,), method="L-BFGS-B", options=options)
     ours = objective(found.coef_.ravel())
     assert ours <= objective(generic.x) + 1e-9
-    # The generic solver stalls a little above the optimum, by digits of the objective.
+    # The generic solver stops slightly above the optimum.
     assert ours >= generic.fun - 2e-5 * max(100.0, abs(generic.fun))
     assert (found.theta_ < 1) == (pairs == 300)
 
@@ -84,7 +84,7 @@ def test_theta_is_the_largest_that_keeps_the_problem_convex(n_features):
         assert smallest_share(1.01 * theta) < -1e-8
 
 
-def test_repulsion_that_nothing_balances_is_left_out():
+def test_repulsion_without_attraction_is_left_out():
     repulsion = literal.laplacian_matrix(np.array([[0, 0, 0], [0, 0, 1.0], [0, 1.0, 0]]))
     attraction = np.diag([1.0, 0, 0])
     assert largest_theta(np.eye(3), attraction.__matmul__, repulsion.__matmul__) == 0
@@ -105,7 +105,7 @@ def test_many_more_features_than_samples():
 
 @pytest.mark.parametrize("sparsity", [0.0, 0.1])
 def test_without_attraction_or_repulsion_all_weights_are_zero(sparsity):
-    # Both labelled samples are 0, and neighbours are equal: every term is 0 for any weights.
+    # Both labelled samples are 0, and neighbours are equal, so every term is 0 for any weights.
     X = np.array([[0.0], [1], [1], [0], [0], [0], [1], [0], [1], [0]])
     y = np.full(10, -1)
     y[[0, 7]] = 0, 1
@@ -116,7 +116,7 @@ def test_without_attraction_or_repulsion_all_weights_are_zero(sparsity):
     assert found.violation_ == 0
 
 
-def test_largest_theta_is_infinite_if_nothing_repels():
+def test_largest_theta_is_infinite_without_repulsion():
     nothing = np.zeros((3, 3)).__matmul__
     assert largest_theta(np.eye(3), np.eye(3).__matmul__, nothing) == np.inf
     assert largest_theta(np.eye(3), nothing, nothing) == np.inf
@@ -124,23 +124,23 @@ def test_largest_theta_is_infinite_if_nothing_repels():
 
 @pytest.mark.parametrize("sparsity", [0.1, 0.5])
 def test_theta_stays_below_one_if_the_problem_is_flat_at_one(sparsity):
-    # One feature, and attraction 1 equals repulsion 1: at theta = 1 only the linear terms are left.
+    # One feature with attraction 1 and repulsion 1: at theta = 1 only the linear terms remain.
     X = np.array([[0.0], [1], [1], [1], [0], [1], [0]])
     found = ls.SCGS(n_neighbors=2, sparsity=sparsity).fit(X, pairs=ls.Pairs(cannot=[(0, 5)]))
     assert found.theta_ == 0.999
-    # 1/2 (1 - theta) w^2 - w + sparsity |w| is least here.
+    # The minimum of 1/2 (1 - theta) w^2 - w + sparsity |w|.
     assert_allclose(found.scores_, (1 - sparsity) / (1 - found.theta_))
     assert found.violation_ <= 1e-9
 
 
-def test_function_reports_an_overflow_that_BLAS_does_not():
+def test_an_overflow_inside_BLAS_is_reported():
     X = np.full((6, 2), 1e154) * [[1], [-1], [1], [-1], [1], [-1]]
     known, near = from_labels(np.array([0, 1, 0, 1, -1, -1]), 6), nearest_edges(X / 1e154, 2)
     with pytest.raises(FloatingPointError, match="overflow encountered in the gradient"):
         scgs(X, known, near, 0.1, 1.0, 1.0)
 
 
-def test_large_values_that_do_not_overflow_are_ranked_as_others():
+def test_large_values_without_overflow_give_the_same_ranking():
     X, y = partly_labelled(4, 20, 5)
     expected = ls.SCGS().fit(X, y)
     found = ls.SCGS().fit(X * 2.0**500, y)
@@ -159,7 +159,7 @@ def test_large_values_that_do_not_overflow_are_ranked_as_others():
     ],
 )
 def test_theta_is_one_unless_the_problem_is_flat_or_not_convex(largest, theta, monkeypatch):
-    """A largest theta that exceeds 1 by at most 1e-9 exceeds it by rounding."""
+    """If the largest theta exceeds 1 by at most 1e-9, the excess is a rounding error."""
     monkeypatch.setattr(sparse_regression, "largest_theta", lambda *_: largest)
     X, y = partly_labelled(4, 20, 5)
     found = scgs(X, from_labels(y, 20), nearest_edges(X, 3), 0.5, 1.0, 1.0)
@@ -167,21 +167,22 @@ def test_theta_is_one_unless_the_problem_is_flat_or_not_convex(largest, theta, m
 
 
 def test_the_largest_theta_by_hand():
-    """Attraction over repulsion, in the direction in which that is least."""
+    """It is the smallest ratio of attraction to repulsion over all directions."""
     attraction, repulsion = np.diag([2.0, 3.0, 4.0]), np.diag([1.0, 6.0, 0.0])
     found = largest_theta(np.eye(3), attraction.__matmul__, repulsion.__matmul__)
     assert found == pytest.approx(0.5)
-    # Nothing attracts along the last axis: repulsion there leaves none, else it does not matter.
+    # There is no attraction along the last axis: with repulsion there, no theta is feasible;
+    # without it, the axis does not matter.
     flat = np.diag([2.0, 3.0, 0.0])
     assert largest_theta(np.eye(3), flat.__matmul__, repulsion.__matmul__) == pytest.approx(0.5)
     repulsion[2, 2] = 1e-3
     assert largest_theta(np.eye(3), flat.__matmul__, repulsion.__matmul__) == 0.0
-    # Columns that depend on each other span no more than the others.
+    # Linearly dependent columns do not change the span.
     X = np.array([[1.0, 0.0, 1.0], [0.0, 1.0, 1.0], [0.0, 0.0, 0.0]])
     assert largest_theta(X, flat.__matmul__, repulsion.__matmul__) == pytest.approx(0.5)
 
 
-def test_steps_that_run_out_are_seen_in_the_violation():
+def test_too_few_steps_increase_the_violation():
     X, y = partly_labelled(4, 30, 12)
     known, near = from_labels(y, 30), nearest_edges(X, 3)
     done = scgs(X, known, near, 0.05, 1.0, 1.0)
@@ -200,7 +201,7 @@ def one_hot(y):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_the_largest_theta_in_any_direction(seed):
-    """What is flat along no axis is flat up to rounding only."""
+    """Flat directions that are not axes are flat only up to rounding."""
     turn = np.linalg.qr(np.random.default_rng(seed).normal(size=(4, 4)))[0]
     attraction = turn @ np.diag([2.0, 3.0, 4.0, 0.0]) @ turn.T
     repulsion = turn @ np.diag([1.0, 6.0, 0.0, 0.0]) @ turn.T

@@ -1,4 +1,4 @@
-"""Prototypes, drawn pairs, and a width that matches the target."""
+"""Prototypes, sampled pairs, and the kernel width that matches the target."""
 
 import importlib
 from itertools import combinations
@@ -31,12 +31,12 @@ def draw_all(groups, max_pairs, seed=0):
     return draw_from_groups(groups, max_pairs, np.random.default_rng(seed))
 
 
-# -- prototypes and drawn pairs ----------------------------------------------------------------
+# -- prototypes and sampled pairs --------------------------------------------------------------
 
 
 def test_nearest_prototypes():
     X = np.array([[0.0], [1.0], [0.4], [0.5], [1.0]])
-    # Sample 4 is a twin of 1 in another group; 3 is as near to 0 as to 1.
+    # Sample 4 equals sample 1 but is in another group; 3 is as near to 0 as to 1.
     assert_array_equal(nearest_prototypes(X, np.array([7, 3, -1, -1, 5])), [7, 3, 7, 7, 5])
     generator = np.random.default_rng(0)
     X = generator.random((300, 6)) + 1e8
@@ -59,7 +59,7 @@ def test_drawing_all_pairs_is_exact(load_scaled):
         assert (found.standard_error == 0).all()
 
 
-def test_drawn_pairs_are_distinct_and_right():
+def test_drawn_pairs_are_distinct_and_correct():
     groups = np.random.default_rng(0).integers(-1, 4, 90)
     target = draw_all(groups, 1000, seed=1)
     assert len(target.first) == 1000
@@ -74,7 +74,7 @@ def test_drawn_pairs_are_distinct_and_right():
     assert target.n_available == (len(must), len(cannot))
 
 
-def test_the_drawn_criterion_is_unbiased_and_its_error_right(load_scaled):
+def test_the_criterion_of_drawn_pairs_is_unbiased_with_correct_errors(load_scaled):
     X, y = load_scaled("wine")
     exact = select_by_similarity(X, y, 1.0, 1)
     best = X[:, exact.order[:1]]
@@ -100,7 +100,7 @@ def test_the_standard_error_is_that_of_a_sample_without_replacement(n_drawn):
 
 
 @pytest.mark.parametrize("name", ["wine", "wdbc", "dermatology"])
-def test_the_drawn_choice_is_nearly_as_good(name, load_scaled):
+def test_selection_with_drawn_pairs_is_nearly_as_good(name, load_scaled):
     X, y = load_scaled(name)
     groups = nearest_prototypes(X, prototypes(y, 3, 0))
     target = literal.target_of_groups(groups)
@@ -111,7 +111,7 @@ def test_the_drawn_choice_is_nearly_as_good(name, load_scaled):
         assert reached <= 1.02 * exact.path[-1]
 
 
-# -- a width that matches the target -----------------------------------------------------------
+# -- the kernel width that matches the target --------------------------------------------------
 
 
 def test_matched_sigma(load_scaled):
@@ -135,22 +135,22 @@ def test_matched_sigma(load_scaled):
 
 
 @pytest.mark.parametrize("unit", [0.01, 1.0, 70.0])
-def test_a_sigma_for_pairs_of_one_kind_is_at_an_end_of_the_widths(unit):
-    # Must-links alone want the largest kernel there is, cannot-links alone the smallest.
+def test_sigma_for_pairs_of_one_kind_is_at_a_limit(unit):
+    # Must-links alone favour the largest kernel values, cannot-links alone the smallest.
     X = unit * np.array([[0.0], [1.0], [5.0]])
     links, none = np.array([[0, 1], [0, 2], [1, 2]]), np.empty((0, 2), dtype=np.intp)
     assert match_sigma(X, pair_target(links, none)) == pytest.approx(4 * 5 * unit, rel=1e-4)
     assert match_sigma(X, pair_target(none, links)) == pytest.approx(unit / 4, rel=1e-4)
 
 
-def test_any_sigma_matches_twins():
+def test_any_sigma_matches_duplicates():
     target = pair_target(np.array([[0, 1]]), np.array([[0, 2]]))
     assert match_sigma(np.ones((3, 2)), target) == 1.0
 
 
-def test_drawn_pairs_stand_for_all_of_their_kind():
+def test_drawn_pairs_represent_all_pairs_of_their_kind():
     groups = np.repeat([0, 1], [30, 10])
-    # Many more must-links than are drawn, so that each counts for several.
+    # There are many more must-links than are sampled, so each represents several.
     found = draw_from_groups(groups, 40, np.random.default_rng(0))
     n_must, n_cannot = 30 * 29 // 2 + 10 * 9 // 2, 300
     assert found.n_available == (n_must, n_cannot)
@@ -160,7 +160,7 @@ def test_drawn_pairs_stand_for_all_of_their_kind():
 
 @pytest.mark.parametrize("n_must", range(5))
 @pytest.mark.parametrize("n_cannot", range(5))
-def test_half_of_the_drawn_pairs_are_of_each_kind_if_there_are_as_many(n_must, n_cannot):
+def test_half_of_the_drawn_pairs_are_of_each_kind_if_possible(n_must, n_cannot):
     must = np.column_stack([np.arange(n_must), np.arange(n_must) + 10])
     cannot = np.column_stack([np.arange(n_cannot), np.arange(n_cannot) + 20])
     for max_pairs in range(1, 10):
@@ -207,8 +207,8 @@ def test_the_median_difference_of_each_feature(n_pairs, store):
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_no_width_matches_better(seed):
-    """Between the ends of the widths that are tried, whatever the two kinds of pairs are like."""
+def test_no_other_width_matches_better(seed):
+    """No width in the searched range is better, for any combination of pairs."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(12, 3)) + 2 * rng.random() * (np.arange(12) % 2)[:, None]
     must, cannot = pairs_of(np.arange(12) % 2)

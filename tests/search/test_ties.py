@@ -1,4 +1,4 @@
-"""Values that are equal in exact arithmetic tie, whatever rounding made of them."""
+"""Tests that values tie if they are equal in exact arithmetic, whatever the rounding."""
 
 from decimal import Decimal
 from itertools import permutations
@@ -15,7 +15,7 @@ from linkselect._search.ties import tied_ranks
 from tests.helpers import literal
 
 
-def test_values_tie_that_overlap_or_are_joined_by_others():
+def test_overlapping_intervals_tie_directly_or_through_others():
     lower = np.array([0.0, 0.9, 2.0, 0.4, np.inf, np.nan, np.inf, np.nan])
     upper = np.array([0.5, 1.5, 2.0, 0.9, np.inf, np.nan, np.inf, np.nan])
     assert_array_equal(tied_ranks(lower, upper), [2, 2, 1, 2, 0, 3, 0, 3])
@@ -23,19 +23,19 @@ def test_values_tie_that_overlap_or_are_joined_by_others():
 
 
 def from_table(table):
-    """Return two variables by how often their states coincide."""
+    """Return two variables with the given contingency table."""
     states, values = np.indices(np.shape(table)).reshape(2, -1)
     counts = np.ravel(table)
     return np.repeat(states, counts), np.repeat(values, counts)
 
 
 def names_of(variable):
-    """Return a variable with its states numbered in every way."""
+    """Return a variable under all permutations of its states."""
     n_states = variable.max() + 1
     return [np.array(names)[variable] for names in permutations(range(n_states))]
 
 
-# Cut to decimals, as numbers often are compared, the first two fell apart under another numbering.
+# Rounding to decimals would break ties of the first two under another numbering of states.
 TABLES = [
     [[3, 4, 2], [9, 3, 5], [7, 5, 2]],
     [[2, 18, 11], [12, 7, 9], [11, 14, 16]],
@@ -45,21 +45,21 @@ TABLES = [
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_how_states_are_numbered_decides_nothing(table):
+def test_the_numbering_of_states_does_not_matter(table):
     f, y = from_table(table)
     states = np.column_stack(names_of(f))
     in_order = np.arange(states.shape[1])
     for classes in names_of(y) if len(set(y)) < 4 else [y, y.max() - y]:
         assert_array_equal(mrmr(states, classes, 1).order, in_order)
         assert_array_equal(fcbf(states, classes).order, in_order)
-        # What shares with the class itself exactly what it shares with a feature is redundant.
+        # A feature is redundant if it has the same uncertainty with a copy of the class.
         for copy in names_of(y)[-2:]:
             assert fcbf(np.column_stack([copy, states]), classes).n_predominant == 1
 
 
 @pytest.mark.parametrize("scheme", ["difference", "quotient"])
 def test_after_a_copy_of_the_class_all_features_tie(scheme):
-    """Relevance and redundancy are the same number, however small: 0 or 1 for every feature."""
+    """Relevance equals redundancy, however small, so all values are 0 or all are 1."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 20_000)
     states = np.column_stack([(y + 1) % 3, rng.integers(0, 3, (20_000, 20))])
@@ -67,8 +67,8 @@ def test_after_a_copy_of_the_class_all_features_tie(scheme):
 
 
 @pytest.mark.parametrize("scheme", ["difference", "quotient"])
-def test_numbers_of_states_and_classes_and_places_of_rows_change_no_order(scheme):
-    """Small redundancies are known to few digits; a quotient over them is, too."""
+def test_recoding_and_row_order_change_no_ranking(scheme):
+    """Small redundancies have few correct digits, and so have quotients with them."""
     rng = np.random.default_rng(1)
     states, y = rng.integers(0, 3, (3000, 8)), rng.integers(0, 4, 3000)
     columns = np.column_stack([states, 2 - states, (states + 1) % 3])
@@ -80,8 +80,8 @@ def test_numbers_of_states_and_classes_and_places_of_rows_change_no_order(scheme
     assert_array_equal(mrmr(others[rows], (3 - y)[rows], 16, scheme).order, order)
 
 
-def test_information_is_within_its_bound():
-    """Also for many cells, for cells of one sample, and for features that hardly vary."""
+def test_errors_of_information_are_within_their_bound():
+    """This includes many cells, cells with one sample, and features that hardly vary."""
     rng = np.random.default_rng(2)
     for n_samples, n_states, n_values in [(50, 3, 3), (999, 16, 16), (3000, 3000, 700)]:
         states = rng.integers(0, n_states, (n_samples, 4))
@@ -99,8 +99,8 @@ def test_information_is_within_its_bound():
 
 
 @pytest.mark.parametrize("places", [[0, 1, 2, 3, 4, 5], [0, 5, 4, 3, 2, 1]])
-def test_correlations_that_are_equal_go_by_merit(places):
-    """Those of a column, of its multiples and of what is left to 100 differ in the last digit."""
+def test_equal_correlations_are_ordered_by_merit(places):
+    """Correlations of f, of its multiples and of 100 - f differ only in the last digit."""
     chosen = [7, 6, 8, 7, 5, 3, 2, 8, 0, 8, 6, 6, 1, 2, 9, 2, 0, 1, 2, 0]
     f = np.array([2, 9, 5, 9, 7, 3, 5, 2, 5, 6, 6, 4, 9, 0, 7, 8, 2, 0, 8, 0])
     X = np.column_stack([chosen, f, 3 * f + 7, 7 * f, 100 - f, 5 * f + 10**8]).astype(float)
@@ -109,7 +109,7 @@ def test_correlations_that_are_equal_go_by_merit(places):
 
 @pytest.mark.parametrize("weight", [0.5, 1.0])
 def test_redundancy_equals_its_definition_in_any_coding(weight):
-    """Negated, multiplied and moved copies correlate alike; with 13 features merits tie with it."""
+    """Negated, scaled and shifted copies have equal correlations, which tie with some merits."""
     rng = np.random.default_rng(3)
     X = rng.integers(0, 4, (12, 4))
     columns = np.column_stack([X, 100 - X, 3 * X + 10**8, X[:, 0]])

@@ -1,4 +1,4 @@
-"""The trace ratio against all subsets."""
+"""The trace ratio compared with a search over all subsets."""
 
 from itertools import combinations
 
@@ -49,7 +49,7 @@ def test_pools_keep_every_feature_that_can_be_chosen(at_once, shrink):
     shrink(at_once - 1)
     for seed in range(60):
         generator = np.random.default_rng(seed)
-        # Few values: many equal differences.
+        # Few distinct values make many equal differences.
         between, within = generator.integers(0, 4, (2, generator.integers(1, 30))).astype(float)
         sizes = range(1, len(between) + 1)
         expected = [best_trace_ratio(between, within, size).ratio for size in sizes]
@@ -79,7 +79,7 @@ def test_only_constant_features():
     assert np.isnan(trace_ratio_path(np.zeros(3), np.zeros(3))).all()
 
 
-def test_ties_go_by_index():
+def test_ties_are_broken_by_index():
     found = best_trace_ratio(np.array([1.0, 2.0, 2.0, 1.0]), np.ones(4), 2)
     assert_array_equal(found.order, [1, 2, 0, 3])
 
@@ -107,7 +107,7 @@ def test_the_optimum_over_many_orders_of_magnitude():
 
 @pytest.mark.parametrize("at_once", [3, 256])
 def test_many_features(at_once, shrink):
-    """Enough that a partition at a wrong place leaves another value there."""
+    """There are enough features to detect a partition at a wrong position."""
     shrink(at_once - 1)
     generator = np.random.default_rng(at_once)
     between, within = generator.random(300), generator.random(300) ** 3 + 1e-3
@@ -120,8 +120,8 @@ def test_many_features(at_once, shrink):
         assert best_trace_ratio(between, within, size).ratio == pytest.approx(path[size - 1])
 
 
-def test_what_is_certain_is_not_looked_at_again():
-    """Between two ratios near each other few features change their place."""
+def test_features_that_are_certain_are_not_evaluated_again():
+    """Between two similar ratios, few features change their rank."""
     generator = np.random.default_rng(0)
     between, within = generator.random(300), generator.random(300) ** 3 + 1e-3
     for first, last in [(1, 4), (100, 110), (290, 300), (300, 300)]:

@@ -1,4 +1,4 @@
-"""Least squares weights against the systems that define them."""
+"""Compare least squares weights with the linear systems that define them."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def test_ridge_weights_solve_their_problem(shape):
         assert_allclose(np.delete(weights[i], i), expected[0], atol=1e-9)
 
 
-def test_ridge_weights_of_equal_points_are_equal():
+def test_ridge_weights_of_duplicate_points_are_equal():
     assert_allclose(ridge_weights(np.ones((4, 2)), 0.1), (np.ones((4, 4)) - np.eye(4)) / 3)
 
 
@@ -33,5 +33,5 @@ def test_barycentric_weights_solve_their_system():
         assert_allclose(gradient, gradient.mean(), rtol=1e-9)
 
 
-def test_barycentric_weights_of_equal_neighbours_are_equal():
+def test_barycentric_weights_of_duplicate_neighbours_are_equal():
     assert_allclose(barycentric_weights(np.zeros((2, 5, 3)), 1e-3), 0.2)

@@ -1,4 +1,4 @@
-"""Proximal descent: truth by hand, the conditions of the optimum, and the proximal operator."""
+"""Tests of proximal descent: solutions by hand, optimality, and the proximal operator."""
 
 import numpy as np
 import pytest
@@ -40,7 +40,7 @@ def test_a_multiple_of_the_identity_takes_one_step():
 
 @pytest.mark.parametrize("penalty", [0.0, 0.3, 1.0])
 @pytest.mark.parametrize("seed", range(3))
-def test_descent_meets_the_conditions_of_the_optimum(seed, penalty):
+def test_descent_meets_the_optimality_conditions(seed, penalty):
     quadratic, linear = random_problem(seed)
     found, _ = proximal_descent(quadratic, linear, penalty, np.zeros((8, 3)), 1e-10, 10_000)
     gradient = quadratic @ found - linear
@@ -49,7 +49,7 @@ def test_descent_meets_the_conditions_of_the_optimum(seed, penalty):
         assert_allclose(found, np.linalg.solve(quadratic, linear), atol=1e-8)
 
 
-def test_a_penalty_above_every_gradient_leaves_nothing():
+def test_a_penalty_above_every_gradient_gives_zero():
     quadratic, linear = random_problem(5)
     penalty = row_norms(linear).max()
     found, _ = proximal_descent(quadratic, linear, penalty, np.ones((8, 3)), 1e-10, 10_000)
@@ -59,11 +59,11 @@ def test_a_penalty_above_every_gradient_leaves_nothing():
 def test_violations_by_hand():
     weights = np.array([[0.0, 0.0], [0.0, 0.0], [3.0, 4.0]])
     gradient = np.array([[0.6, 0.8], [3.0, 4.0], [-1.2, -1.6]])
-    # Within the penalty; 3 above it; straight against the row, of the right length.
+    # The gradient is within the penalty; exceeds it by 3; balances the penalty of a nonzero row.
     assert_allclose(row_violations(weights, gradient, 2.0), [0.0, 3.0, 0.0], atol=1e-15)
 
 
-def test_the_limit_of_steps_holds():
+def test_the_step_limit_is_respected():
     quadratic, linear = random_problem(7)
     _, n_steps = proximal_descent(quadratic, linear, 0.1, np.zeros((8, 3)), 1e-15, 7)
     assert n_steps == 7

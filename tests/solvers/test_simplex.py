@@ -1,4 +1,4 @@
-"""The linear programs: both methods against HiGHS, and the certificate."""
+"""Compare both methods for the linear programs with HiGHS, and check the certified gaps."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def centred_points(shape, seed=0):
 
 
 def highs(points, cost, target):
-    """Solve the program of one target: weights and residuals, each split in two."""
+    """Solve the program of one target with HiGHS; weights and residuals are each split by sign."""
     n_points, n_coordinates = points.shape
     of_weights = np.vstack([points.T, np.ones(n_points)])
     of_weights = np.delete(of_weights, target, axis=1)
@@ -55,7 +55,7 @@ def test_interior_point_method_comes_near_the_optimum(shape):
     goal = np.hstack([points, np.ones((shape[0], 1))])
     assert_allclose((goal * prices).sum(axis=1), expected, rtol=1e-4)
     assert steps.max() <= 30
-    # The basis that it shows leaves nearly nothing to the simplex method.
+    # From its basis, the simplex method needs hardly any further steps.
     program = Program.from_points(points, cost)
     total = solve_least_absolute(program, targets, 1000).steps
     assert (total - steps).mean() <= 1
@@ -64,7 +64,7 @@ def test_interior_point_method_comes_near_the_optimum(shape):
         assert_allclose(objective(points, cost, weights, targets), expected, rtol=1e-5)
 
 
-def test_a_target_does_not_depend_on_those_beside_it():
+def test_a_target_does_not_depend_on_the_others():
     points = centred_points((20, 6))
     program = Program.from_points(points, np.ones(6))
     together = solve_least_absolute(program, np.arange(20), 1000).values
@@ -73,7 +73,7 @@ def test_a_target_does_not_depend_on_those_beside_it():
         assert_allclose(alone[0], together[target], atol=1e-12)
 
 
-def test_the_gap_is_a_bound_at_any_prices():
+def test_the_gap_is_a_bound_for_any_prices():
     points, cost, targets = centred_points((10, 4)), np.ones(4), np.arange(10)
     program = Program.from_points(points, cost)
     best = np.array([highs(points, cost, target) for target in targets])
@@ -86,7 +86,7 @@ def test_the_gap_is_a_bound_at_any_prices():
         assert (objective(points, cost, weights, targets) <= best * (1.0 + gaps) * (1 + 1e-9)).all()
 
 
-def test_the_limit_of_steps_holds():
+def test_the_step_limit_is_respected():
     points = np.random.default_rng(0).integers(0, 2, size=(40, 12)).astype(float)
     points = np.unique(points, axis=0)
     program = Program.from_points(points - points.mean(axis=0), np.ones(12))

@@ -1,4 +1,4 @@
-"""The first-order method: certified gaps that hold, against exact optima."""
+"""Compare the certified gaps of the first-order method with exact optima."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_is_within_the_gap_of_the_exact_optimum(kind):
     near = total(X, found.values)
     gaps = absolute_gaps(program, targets, found.values, found.prices)
     assert (gaps <= 0.02).all()
-    # The certificate is no promise of its own: it must hold against the true optimum.
+    # The certified gap must hold for the true optimum.
     assert (near <= exact * (1 + gaps) * (1 + 1e-9)).all()
     assert (near >= exact * (1 - 1e-9)).all()
 
@@ -53,7 +53,7 @@ def test_prices_are_dual_feasible():
     assert (np.abs(prices[:, :-1]) <= program.cost * (1 + 1e-9)).all()
 
 
-def test_a_target_stops_by_itself_and_does_not_depend_on_the_others_much():
+def test_each_target_stops_separately_and_hardly_depends_on_others():
     X = PROBLEMS["low rank"](np.random.default_rng(2))
     splitting = Splitting(program_of(X))
     together = splitting.solve(np.arange(30), 0.01, 5000)
@@ -62,7 +62,7 @@ def test_a_target_stops_by_itself_and_does_not_depend_on_the_others_much():
     assert_allclose(alone.values[0], together.values[7], atol=1e-3)
 
 
-def test_too_few_steps_give_an_honest_gap():
+def test_too_few_steps_give_a_correct_gap():
     X = PROBLEMS["more features"](np.random.default_rng(3))
     program, targets = program_of(X), np.arange(20)
     found = Splitting(program).solve(targets, 1e-4, 30)

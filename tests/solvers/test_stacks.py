@@ -1,4 +1,4 @@
-"""Stacks of matrices against one matrix at a time."""
+"""Compare operations on stacks of matrices with operations on single matrices."""
 
 from dataclasses import dataclass
 
@@ -21,7 +21,7 @@ class Two(Stack):
     rows: np.ndarray
 
 
-def test_stacks_are_taken_and_put():
+def test_take_and_put_parts_of_a_stack():
     stack = Two(np.arange(4), np.arange(8.0).reshape(4, 2))
     which = np.array([False, True, False, True])
     part = stack.take(which)
@@ -45,7 +45,7 @@ def test_products_are_those_of_each_matrix():
     assert_allclose(products - before, np.broadcast_to(np.eye(3), (4, 3, 3)), atol=1e-12)
 
 
-def test_one_bad_matrix_does_not_stop_the_others():
+def test_a_singular_or_infinite_matrix_does_not_affect_the_others():
     good = np.array([[2.0, 1.0], [1.0, 3.0]])
     stack = np.array([good, [[np.inf, 0.0], [0.0, 1.0]], good])
     assert_allclose(regular_inverse(stack)[[0, 2]], [np.linalg.inv(good)] * 2)

@@ -23,7 +23,7 @@ def center_batches(X: Any, batches: Any) -> Any:
 
     After centring, the samples of a batch sum to zero. They are therefore slightly farther apart
     than samples of different batches, especially in small batches. For this reason alone,
-    cannot-links within batches and must-links across batches appear to be fulfilled even in noise.
+    cannot-links within batches and must-links across batches appear satisfied even in pure noise.
     So pass `batches=` to `validate` and `feature_p_values` after centring, too: rows are then
     compared only with rows of their batch.
 

@@ -142,7 +142,7 @@ def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
 
 
 def refuse_stored(who: str, X: Any, hint: str = TAKE_ROWS) -> None:
-    """Raise an error for samples outside memory; converting them would read all of them."""
+    """Raise an error if X is stored outside memory, since a conversion would read all of it."""
     if (parts := as_parts(X)) is not None:
         raise parts.refusal(who, hint)
 
@@ -232,7 +232,7 @@ def _name_columns_with_gaps(X: Any, error: Exception) -> None:
 
 
 def _gaps(X: Any) -> list[tuple[Hashable, int]]:
-    """Return the columns of a frame or array with missing values, and the number of these."""
+    """Return the columns with missing values in a frame or array, and the number in each."""
     if _is_frame(X):
         counts = [
             (name, sum(is_missing(value, minus_one=False) for value in X[name]))
@@ -251,7 +251,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _no_number(column: Any) -> Any:
-    """Return the first value that is neither a number nor missing; None if there is none."""
+    """Return the first value of a column that is neither a number nor missing, or None."""
     values = np.asarray(column)
     if values.dtype.kind in "mM":
         # NumPy would convert dates to counts of nanoseconds, which are not meaningful features.
@@ -296,7 +296,7 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
 
 @contextmanager
 def explained_overflow() -> Iterator[None]:
-    """Turn an overflow in the enclosed code into the error that selectors raise."""
+    """Convert an overflow in the enclosed code to the error that selectors raise."""
     try:
         with np.errstate(over="raise"):
             yield
@@ -358,7 +358,7 @@ class Given:
         pairs: Pairs | None = None,
         sample_ids: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Collect the arguments of `fit`; ids default to the pandas index of X, also in a file."""
+        """Collect the arguments of `fit`; ids default to the index of a frame or a stored table."""
         if isinstance(y, Pairs):
             raise GuidedTypeError(
                 "The second argument, y, must have one label per sample, but it is a Pairs object.",
@@ -417,7 +417,7 @@ class Given:
 
 
 def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
-    """Warn if the index of y has another order than that of X: labels are matched by position."""
+    """Warn if the indexes of X and y differ in order, because labels are matched by position."""
     if of_samples is None or of_labels is None or of_samples.equals(of_labels):
         return
     if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):

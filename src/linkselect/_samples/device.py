@@ -1,7 +1,7 @@
 """Samples on a device: arrays of PyTorch, CuPy and other libraries that follow the array API.
 
 The computations equal those for NumPy arrays, but use functions of the array API standard. Blocks
-are larger than on the CPU, and arrays of the user are never modified.
+are larger than on the CPU, and input arrays are never modified.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class OnDevice(Samples):
         return NO_FEATURES
 
     def overflows(self) -> bool:
-        """Return whether squares of values overflow, for which a device raises no error."""
+        """Return whether squares of values overflow; a device raises no error in that case."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return False
@@ -202,7 +202,7 @@ class OnDevice(Samples):
         return device_neighbors.nearest(self.here, self.values, n_neighbors, among)
 
     def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
-        """Compute the median squared distance on the device, in a third of the time."""
+        """Compute the median squared distance by sorting on the device, in a third of the time."""
         return device_neighbors.median_distance(self.here, self.values)
 
     def _on_the_cpu(self, *arguments: Any, **options: Any) -> Any:

@@ -182,7 +182,7 @@ class _Search(NamedTuple):
         return np.array(near), np.array(distances), is_open
 
     def _decide(self, own: Any, candidates: Any) -> tuple[Any, Any]:
-        """Return the nearest candidates of each query, by differences; ties go to lower numbers."""
+        """Return the nearest candidates of each query, by exact distance and then by number."""
         here, xp = self.here, self.here.xp
         candidates = xp.sort(candidates, axis=1)
         width = candidates.shape[1]

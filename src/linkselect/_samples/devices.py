@@ -1,8 +1,8 @@
 """Arrays of other libraries, such as PyTorch and CuPy, that stay on their device.
 
 Functions of X have one version for NumPy and one for the array API standard, which works for all
-other libraries. This module has helpers of the latter, among them three operations that the
-standard lacks. It imports no array library: users who pass such arrays have already done so.
+other libraries. This module contains helpers for the latter, including three operations that the
+standard lacks. It imports no array library, since users who pass such arrays have already done so.
 """
 
 import os
@@ -77,7 +77,7 @@ def device_of(X: Any) -> Device | None:
 
 
 def namespace_of(array: Any) -> Any:
-    """Return the array namespace of an array: NumPy, or that of another library."""
+    """Return the namespace of an array: NumPy, or the array API namespace of its library."""
     here = device_of(array)
     return np if here is None else here.xp
 
@@ -148,7 +148,7 @@ def k_smallest(xp: Any, values: Any, k: int) -> tuple[Any, Any]:
 
 
 def add_by_index(here: Device, index: Any, weights: Any, values: Any, total: int) -> Any:
-    """Sum the weighted rows of a matrix that share an index; the shape is (total, n_columns)."""
+    """Sum the weighted rows that share an index; the result has shape (total, n_columns)."""
     xp = here.xp
     if total == 1:
         return (weights @ values)[None, :]

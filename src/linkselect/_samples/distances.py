@@ -41,7 +41,7 @@ CANCELLATION = 1e-5
 
 
 def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
-    """Compute weights `exp(-distance / (2 sigma^2))` of squared distances; below 1e-290, 0."""
+    """Return `exp(-distance / (2 sigma^2))` of squared distances; below 1e-290, weights are 0."""
     with np.errstate(over="ignore"):  # two divisions, since sigma^2 may underflow
         weights = np.exp(distances / sigma / (-2.0 * sigma))
     weights[weights < VANISHED] = 0.0
@@ -49,7 +49,7 @@ def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
 
 
 def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
-    """Return a mask of the distances whose error bound is too large for a nonzero weight."""
+    """Return a mask of distances with too large an error bound, unless the weight is 0 anyway."""
     alive = distances - bound < VANISHED_BEYOND * sigma * sigma
     return (bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive
 
@@ -290,7 +290,7 @@ def kernel_tiles(codes: IntArray) -> Iterator[Tile]:
 def kernel_weights(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
     """Compute the weights between the given rows and sorted columns that include these rows.
 
-    The diagonal is 0 here: the ones of a kernel count in its degrees, but never in a form.
+    The diagonal is set to 0: its ones count in the degrees of a kernel, but cancel in `f'Lf`.
     """
     tile = gaussian(_kernel_distances(graph, rows, columns), graph.sigma)
     tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0

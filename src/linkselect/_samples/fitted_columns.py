@@ -15,7 +15,7 @@ def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, l
         raise GuidedValueError(
             f"X has {n_columns} features, but {type(estimator).__name__} is expecting "
             f"{estimator.n_features_in_} features as input.",
-            "Pass the columns that were passed to fit.",
+            "Pass the columns used in fit.",
             "X",
         )
     expected = getattr(estimator, "feature_names_in_", None)
@@ -25,7 +25,7 @@ def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, l
     raise GuidedValueError(
         "The feature names should match those that were passed during fit: column "
         f"{place} of {label} is {names[place]!r}, but was {expected[place]!r}.",
-        "Pass the columns that were passed to fit, in the same order: open_stored(X, columns=...).",
+        "Pass the columns used in fit, in the same order: open_stored(X, columns=...).",
         "X",
     )
 

@@ -50,7 +50,7 @@ class Moments:
     def together(self) -> Moments:
         """Return the moments of the union of all groups."""
         xp = namespace_of(self.mass)
-        # The heaviest group has the largest influence on the overall mean.
+        # The heaviest group has the largest influence on the overall mean, so its origin is used.
         origin = self._origin[int(xp.argmax(self.mass)), :]
         means = self.means_minus(origin)
         mass = xp.sum(self.mass)
@@ -162,7 +162,7 @@ def moments(
 
 
 def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Moments:
-    """Compute moments of samples of weight 1, group by group; bits equal those of `moments`."""
+    """Compute moments of samples of weight 1 group by group; bits equal those of `moments`."""
     n_groups, width = len(first), block.shape[1]
     counts = np.bincount(codes, minlength=n_groups)
     scatter, offset = np.zeros((2, n_groups, width))

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours of samples in memory; the memory needed grows with their number only.
+"""Exact nearest neighbours of samples, with memory proportional to the number of neighbours.
 
 Matrix products compute `|x|^2 - 2 x'y + |y|^2` quickly, but lose digits if samples are far from the
 origin compared with their distance. So columns are centred first, and every product has a rounding
@@ -30,7 +30,8 @@ Found = tuple[IntArray, IntArray, FloatArray]
 
 # A tile with more candidates per neighbour than this is recomputed in float64.
 MANY_CANDIDATES = 64
-# With this many groups, two neighbours are seldom in the same one, which would increase a reach.
+# The reach of a sample is an upper bound on the distance to its last neighbour. With this many
+# groups, two neighbours are seldom in the same group, which would increase the reach.
 GROUPS_PER_NEIGHBOR = 16
 
 
@@ -167,7 +168,7 @@ def possible(
 def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
     """Return a close upper bound on the n-th smallest entry of each row.
 
-    It is the n-th smallest minimum over groups of columns, which is found much faster.
+    It is the n-th smallest of the minima of groups of columns, which is found much faster.
     """
     n_rows, n_columns = tile.shape
     n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * n_neighbors)
@@ -234,7 +235,7 @@ def joined(found: list[Found]) -> Found:
 def closest(
     X: Samples, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Found:
-    """Keep the nearest candidates of each query, whose entries in `left` must be adjacent."""
+    """Keep the nearest candidates of each query; equal entries of `left` must be adjacent."""
     # If two samples are candidates of each other, their distance is computed once.
     numbers, place = np.unique(edge_numbers(left, right, X.shape[0]), return_inverse=True)
     distances = X.pair_distances(*np.divmod(numbers, X.shape[0]), n_jobs)[place]
@@ -284,7 +285,7 @@ class Bounds:
     def start(self, part: slice, tile: NDArray[Any]) -> None:
         """Initialise the reach of some samples, from a tile of the bounds between them.
 
-        `add` replaces it, because n entries of the row are not larger.
+        `add` replaces this bound, since n entries of the row are at least as small.
         """
         self.smallest[part, -1] = first_reach(tile, self.smallest.shape[1])
 

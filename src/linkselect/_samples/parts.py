@@ -132,7 +132,7 @@ class Parts(Samples):
         return np.flatnonzero((extent > 0) & (extent < FAINT))
 
     def rounded_columns(self) -> IntArray:
-        """List the features with integers that float64 may be unable to represent exactly."""
+        """List the features with integers so large that float64 may round them."""
         largest = np.maximum(-self.survey.low, self.survey.high)
         return np.flatnonzero(self.stored.whole & (largest > LARGEST_EXACT))
 
@@ -191,7 +191,7 @@ class Parts(Samples):
     def _moments_of_rows(
         self, codes: IntArray, weights: FloatArray | None, n_jobs: int | None
     ) -> Moments:
-        """Compute the moments of groups, or return those of the survey if they are the same."""
+        """Compute the moments of groups, or take them from the survey if it has them."""
         known = None if self._found is None else self._found.moments
         if known is not None and (weights is None or (weights == 1.0).all()):
             if np.array_equal(codes, self.codes):
@@ -283,7 +283,7 @@ class Parts(Samples):
         return Parts(self.stored.choose(np.arange(self.shape[1])[columns]))
 
     def held(self) -> Samples:
-        """Return the samples loaded into memory, if they are read by rows and are small enough."""
+        """Load the samples into memory if they are read by rows and are small enough."""
         if self.by_columns or self.must_stay_outside:
             return self
         return self.take(np.arange(self.shape[0]))
@@ -302,7 +302,7 @@ class Parts(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` by direct differences."""
+        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
         if self.by_columns:
             work = partial(_pair_distances_of_part, left=left, right=right)
             add_up = partial(np.sum, axis=0)

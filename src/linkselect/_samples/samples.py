@@ -73,7 +73,7 @@ class Samples:
     here : Device or None
         The device of the array; None for NumPy arrays.
     by_columns : bool
-        Whether the samples are read in parts of all rows and some columns.
+        Whether the samples are read in parts with all rows and some columns.
     must_stay_outside : bool
         Whether the samples are read by rows and are too large for memory.
     default_queries, most_listed : int or None
@@ -156,7 +156,7 @@ class Samples:
     # -- rows and columns --------------------------------------------------------------------
 
     def take(self, rows: IntArray) -> Samples:
-        """Return the given rows, in memory even if the samples are stored outside it."""
+        """Return the given rows; those of samples outside memory are read into memory."""
         return Samples(self.values[rows])
 
     def choose(self, columns: Columns) -> Samples:
@@ -170,7 +170,7 @@ class Samples:
     def own_values(self, columns: Columns) -> NDArray[Any]:
         """Return the given columns as a dense array in their own dtype.
 
-        In float64, different large integers could become equal.
+        Converted to float64, different large integers could become equal.
         """
         return self.values[:, columns]
 
@@ -203,7 +203,7 @@ class Samples:
         return self.values
 
     def held(self) -> Samples:
-        """Return the samples loaded into memory, if they are read by rows and are small enough."""
+        """Load the samples into memory if they are read by rows and are small enough."""
         return self
 
     def allowed(self, size: int) -> int:
@@ -224,7 +224,7 @@ class Samples:
         return values if self.here is None else self.here.put(values)
 
     def fetched(self, values: Any) -> Any:
-        """Return an array that was computed from the samples as a NumPy array."""
+        """Convert an array that was computed from the samples to a NumPy array."""
         return values
 
     # -- sums over samples, for every feature ------------------------------------------------

@@ -1,7 +1,7 @@
 """Scaled and centred features, for methods that multiply all of them with a few vectors.
 
-The rows of a feature are samples, or anything else that preserves the products between features: a
-factor of their matrix of products, or random sums of samples.
+The entries of a feature belong to samples, or to anything else that preserves the products between
+features: the rows of a factor of their matrix of products, or random sums of samples.
 """
 
 from __future__ import annotations
@@ -155,7 +155,7 @@ class DeviceColumns(HeldColumns):
 
 
 class StoredColumns(HeldColumns):
-    """Features outside memory that are read by columns, again for every product."""
+    """Features of samples that are read by columns, once for every product."""
 
     def __init__(self, stored: Stored, scaling: Scaling, n_jobs: int) -> None:
         self.stored, self.scaling, self.n_jobs = stored, scaling, n_jobs

@@ -38,7 +38,7 @@ class Scaling:
     Attributes
     ----------
     unit, low, factor : ndarray of shape (n_features,)
-        The first factor of the values, the number subtracted next, and the second factor.
+        Values are multiplied by `unit`, reduced by `low`, and then multiplied by `factor`.
     roots : bool
         Whether values are counts, which are scaled by square roots.
     squares : ndarray of shape (n_samples,) or None
@@ -53,7 +53,7 @@ class Scaling:
 
     @property
     def weights(self) -> FloatArray:
-        """The product of both factors of each feature."""
+        """The product of `unit` and `factor` for each feature."""
         return self.unit * self.factor
 
     def apply(self, block: Any, columns: slice = slice(None)) -> Any:

@@ -70,10 +70,10 @@ def survey(
         The number of threads, if no Dask client is active.
     score : callable, optional
         Takes values and `n_jobs`, and returns the score of each feature, computed independently of
-        the other features. It is applied in the same pass, and only if X is read by columns.
+        the other features. It is applied in the same pass; X must be read by columns.
     hold : ndarray of int, optional
         Sorted numbers of the rows that are used, if not all are. These rows are kept in memory, and
-        no moments are computed. Only if X is read by rows.
+        no moments are computed. X must be read by rows.
     """
     try:
         if X.by_columns:
@@ -148,7 +148,7 @@ def moments_of_part(
 
 
 def _placed(part: Part) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
-    """Yield the rows of each slab, counted in X and in the part, and its values."""
+    """Yield the rows of each slab in the samples, its rows in the part, and its values."""
     for rows, slab in part.slabs():
         start = rows.start - part.rows.start
         yield rows, slice(start, start + len(slab)), slab

@@ -45,7 +45,7 @@ def nearest(
 
 
 def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
-    """Return the flat indices of the entries, in queries x samples, that can be neighbours."""
+    """Return flat indices, in a queries x samples matrix, of the pairs that can be neighbours."""
     tile, errors, _ = rough(dtype)
     tile = tile[queries]
     tile[np.arange(len(queries)), queries] = np.inf

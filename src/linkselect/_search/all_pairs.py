@@ -134,7 +134,7 @@ class AllPairs(GroupCriterion):
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The samples that have a group, sorted by it.
+        The samples that have a group, sorted by group.
     groups : ndarray of int of shape (n_samples,)
         The group of each sample, in ascending order.
     sigma : float

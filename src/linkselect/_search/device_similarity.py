@@ -30,7 +30,7 @@ class AllPairsOnDevice(GroupCriterion):
     here : Device
         The device of X.
     X : array of shape (n_samples, n_features)
-        The samples that have a group, sorted by it.
+        The samples that have a group, sorted by group.
     groups : ndarray of int of shape (n_samples,)
         The group of each sample, in ascending order.
     sigma : float

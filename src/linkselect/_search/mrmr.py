@@ -1,4 +1,4 @@
-"""mRMR: features that tell most about the class and least about each other."""
+"""mRMR: selection of features with maximum relevance to the class and minimum redundancy."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
@@ -13,16 +13,16 @@ from linkselect._search.ties import UNIT, Rounded, tied_ranks
 
 
 class Relevant(NamedTuple):
-    """Features in the order in which mRMR chose them.
+    """The result of mRMR.
 
     Attributes
     ----------
     relevance : ndarray of shape (n_features,)
         The mutual information of each feature with the class.
     order : ndarray of shape (n_features,)
-        The chosen features in order, then the rest by their value at the last step.
+        The selected features in order, then the rest by their value at the last step.
     path : ndarray of shape (n_chosen,)
-        The value of each chosen feature when it was chosen.
+        The value of each selected feature at its selection.
     """
 
     relevance: FloatArray
@@ -39,29 +39,31 @@ def mrmr(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     first: Sequence[int] = (),
 ) -> Relevant:
-    """Choose features one by one by relevance and mean redundancy with those already chosen.
+    """Select features greedily by relevance and mean redundancy with the selected features.
 
-    The first is the most relevant one. Then the value of a feature f is `relevance - redundancy` or
-    `relevance / redundancy`, where relevance is `I(f; class)` and redundancy the mean of `I(f; g)`
-    over the chosen g. A quotient over 0 is infinite if there is relevance (and the more relevant
-    of two such features is better), else NaN, which ranks last; so does a feature with one state
-    from the first step on. Ties go to the earlier feature; values that are equal up to rounding
-    tie.
+    The first feature is the most relevant one. Then the value of a feature f is
+    `relevance - redundancy` or `relevance / redundancy`, where relevance is `I(f; class)` and
+    redundancy is the mean of `I(f; g)` over the selected features g.
+
+    A quotient with redundancy 0 is infinite if relevance is positive; such features are compared by
+    relevance. If relevance is 0 as well, the quotient is NaN, which ranks last. With quotients,
+    constant features rank last from the first step on. Values that agree up to rounding are tied;
+    ties are resolved by index.
 
     Parameters
     ----------
     states : ndarray of int of shape (n_samples, n_features)
-        States from 0 of the discretised features.
+        The states of the discretised features, numbered from 0.
     classes : ndarray of int of shape (n_samples,)
-        Classes from 0.
+        The class of each sample, numbered from 0.
     n_chosen : int
-        How many steps to take, at least 1.
+        Number of features to select, at least 1.
     scheme : {"difference", "quotient"}, default="difference"
-        How redundancy counts.
+        Whether redundancy is subtracted from relevance or divides it.
     track : callable, optional
-        Wraps the steps to report progress; may end them early.
+        Wraps the iterable of steps to report progress; it may stop early.
     first : sequence of int, optional
-        Features that are chosen before all others, in this order.
+        Features to select before all others, in this order.
 
     Examples
     --------
@@ -77,7 +79,7 @@ def mrmr(
     redundancy = Rounded(*np.zeros((2, len(by_relevance))))
     remaining = rest = np.arange(len(by_relevance))
     values, ranks = relevance.value, by_relevance
-    # In a quotient a feature with one state is 0 / 0 against every other, so it comes last.
+    # With quotients, a constant feature is 0 / 0 against every other feature, so it ranks last.
     last = (features.entropy == 0) & (scheme == "quotient")
     chosen: list[int] = []
     path: list[float] = []
@@ -99,21 +101,22 @@ def mrmr(
             best = int(ranked[0])
         chosen.append(int(remaining[best]))
         path.append(np.nan if last[chosen[-1]] else float(values[chosen[-1]]))
-        # The remaining ones stay in the order of their indices, which breaks ties.
+        # The remaining features stay sorted by index, which resolves ties.
         remaining, rest = np.delete(remaining, best), remaining[ranked[ranked != best]]
     order = np.append(np.array(chosen, dtype=np.intp), rest)
     return Relevant(relevance.value, order, np.array(path))
 
 
 def _quotient(relevance: Rounded, redundancy: Rounded) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the quotients, and the ends between which they lie."""
+    """Return the quotients with their lower and upper bounds."""
     without = np.where(relevance.value > 0, np.inf, np.nan)
 
     def over(numerator: FloatArray, denominator: FloatArray, otherwise: FloatArray) -> FloatArray:
         return np.divide(numerator, denominator, out=otherwise.copy(), where=denominator > 0)
 
     values = over(relevance.value, redundancy.value, without)
-    # As little over as much as it may be, and the reverse. No redundancy is exactly 0.
+    # The lower bound divides the smallest numerator by the largest denominator, the upper bound the
+    # reverse. A redundancy of 0 is exact.
     lower = over(relevance.lower, redundancy.upper, without)
     upper = over(relevance.upper, redundancy.lower, np.where(redundancy.value > 0, np.inf, without))
     return values, lower * (1 - 4 * UNIT), upper * (1 + 4 * UNIT)

@@ -14,42 +14,42 @@ from linkselect._compiled.hits import count_hits
 
 Split = tuple[IntArray, IntArray]
 
-# Queries times references handled at once: small enough for the processor's cache, large enough
-# that Python's share of the time is small.
+# Queries times references per block: small enough for the processor's cache, large enough for a
+# negligible overhead in Python.
 DISTANCES_PER_BLOCK = 2**16
-# Up to this many distances are kept from step to step; more are summed up again in each.
+# Up to this many distances are kept from step to step; more are recomputed in each step.
 MAX_KEPT_DISTANCES = 2**22
-# Squared differences in a step below which a second thread costs more than it saves.
+# With fewer squared differences per step, a second thread costs more than it saves.
 DIFFERENCES_WORTH_THREADS = 2**25
-# From this many squared differences in a whole search on, compiling pays. The evaluation of one
-# candidate has a fixed cost, counted in squared differences. With few candidates, sorting the
+# Compiling pays off from this many squared differences in a whole search. The evaluation of one
+# candidate has a fixed cost, in units of squared differences. With few candidates, sorting the
 # references costs too much.
 DIFFERENCES_WORTH_COMPILING = 1e9
 DIFFERENCES_PER_EVALUATION = 1e4
 CANDIDATES_WORTH_SORTING = 100
-# How many of the nearest references are looked at before all of them, where nothing is compiled.
+# Without numba, this many of the nearest references are examined before all others.
 N_NEAREST = 32
 
 
 class AccuracyPath(NamedTuple):
-    """What a forward selection by accuracy found."""
+    """The result of a forward selection by accuracy."""
 
     order: IntArray
-    """Features in the order of their choice, then the rest by their accuracy at the last step."""
+    """Features in the order of selection, then the rest by their accuracy at the last step."""
     path: FloatArray
-    """The accuracy after each chosen feature."""
+    """The accuracy after each selected feature."""
     scores: FloatArray
     """The accuracy of each feature alone."""
 
 
 class _Queries(NamedTuple):
-    """Some samples of a split's test side, and those they look for their neighbour among."""
+    """A block of test samples of a split, with the training samples among which to search."""
 
     split: int
     train: IntArray
     queries: IntArray
     kept: FloatArray | None
-    """The squared distances by the chosen features, if there is room to keep them."""
+    """The squared distances in the selected features, if they fit into memory."""
 
 
 @cites("whitney1971")
@@ -63,29 +63,29 @@ def select_by_nearest_neighbor(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_jobs: int | None = None,
 ) -> AccuracyPath:
-    """Select the features that let the nearest neighbour tell the class, one after the other.
+    """Select features greedily by the accuracy of the nearest-neighbour classifier.
 
-    A squared distance is a sum over features, so a candidate adds one squared difference to
-    distances that are there already, and nothing is fitted again.
+    A squared distance is a sum over features. So evaluating a candidate adds one squared difference
+    to each known distance, and no classifier is fitted.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_all_features)
         The samples.
     labels : ndarray of shape (n_samples,)
-        Their classes.
+        The class of each sample.
     n_features : int
-        How many features to choose.
+        Number of features to select.
     splits : sequence of (train, test) index arrays, optional
-        Each test sample takes the label of its nearest train sample; the accuracy is the mean
-        over splits. Default: every sample against all others.
+        Each test sample receives the label of its nearest training sample; the accuracy is the
+        mean over splits. Default: leave-one-out.
     first : sequence of int, optional
-        Features that are chosen before all others, in this order.
+        Features to select before all others, in this order.
     track : callable
-        Gets the numbers of the steps and hands them back one by one, each when its step
-        begins; if it ends early, so does the search.
+        Wraps the iterable of step numbers and yields each one when its step begins. If it stops
+        early, the search stops.
     n_jobs : int, optional
-        The number of threads. The result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
@@ -93,9 +93,9 @@ def select_by_nearest_neighbor(
 
     Notes
     -----
-    Ties between neighbours go to the first in `train`, ties between features to the lowest index.
-    Memory holds all distances if they take no more than 32 MB, else a block of them. Large
-    searches are compiled if numba is installed; the result is the same without.
+    Ties between neighbours are resolved by their order in `train`, ties between features by the
+    lowest index. All distances are kept in memory if they take at most 32 MB, otherwise one block
+    at a time. Large searches use compiled loops if numba is installed; the result is the same.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None
@@ -120,8 +120,8 @@ def select_by_nearest_neighbor(
         found = np.zeros((len(n_queries), len(candidates)), dtype=np.intp)
         for block, counted in zip(blocks, map_threads(hits, blocks, n_threads), strict=True):
             found[block.split] += counted
-        # One row per feature, summed as scikit-learn sums the scores of splits: means that
-        # differ in the last digit then differ there, too.
+        # One row per feature, so that means are summed in the same order as in scikit-learn: they
+        # then agree in the last digit.
         return np.ascontiguousarray((found / n_queries).T).mean(axis=1)
 
     chosen: list[int] = []
@@ -145,7 +145,7 @@ def select_by_nearest_neighbor(
 
 
 def _way_to_count(n_distances: int, n_candidates: int, n_features: int) -> Callable[..., IntArray]:
-    """Choose the faster of two ways that count the same."""
+    """Return the faster of two functions that count hits with the same result."""
     work = (n_distances + DIFFERENCES_PER_EVALUATION) * n_candidates * n_features
     is_large = work >= DIFFERENCES_WORTH_COMPILING and n_candidates >= CANDIDATES_WORTH_SORTING
     loop = count_hits() if is_large else None
@@ -167,7 +167,7 @@ def _add_feature(distances: FloatArray, column: FloatArray, block: _Queries) -> 
 def _distances(
     columns: FloatArray, block: _Queries, chosen: list[int], leave_self_out: bool
 ) -> FloatArray:
-    """Return the squared distances by the chosen features."""
+    """Return the squared distances in the selected features."""
     _, train, queries, kept = block
     if kept is None:
         distances = np.zeros((len(queries), len(train)))
@@ -187,8 +187,8 @@ def _hits(
     candidates: IntArray,
     distances: FloatArray,
 ) -> IntArray:
-    """Count, for every candidate, the queries whose nearest neighbour is of their class."""
-    # Before the first choice no reference is nearer than others.
+    """Count, for each candidate, the queries whose nearest neighbour has the same class."""
+    # Before the first selection, all distances are 0 and no reference is nearest.
     nearest_with = _nearest_of_few if len(candidates) < len(columns) else _nearest_of_all
     nearest = nearest_with(columns, candidates, block.queries, block.train, distances)
     own = codes[block.queries]
@@ -203,10 +203,10 @@ def _compiled_hits(
     candidates: IntArray,
     distances: FloatArray,
 ) -> IntArray:
-    """Do as `_hits`, in a compiled loop."""
+    """Count hits as `_hits` does, in a compiled loop."""
     nearest = np.argsort(distances, axis=1)
     ascending = np.take_along_axis(distances, nearest, axis=1)
-    # Looked up here, where a row number that does not exist is an error.
+    # Index here, where an invalid row number raises an error; the compiled loop does not check.
     own, theirs = codes[block.queries], codes[block.train]
     return loop(columns, candidates, block.queries, block.train, own, theirs, nearest, ascending)
 
@@ -218,7 +218,7 @@ def _nearest_of_all(
     train: IntArray,
     distances: FloatArray,
 ) -> Iterator[IntArray]:
-    """Yield, for every candidate, the nearest reference of each query."""
+    """Yield, for each candidate, the nearest reference of each query."""
     for feature in candidates:
         grown = _squared_differences(columns[feature], queries[:, None], train)
         grown += distances
@@ -232,7 +232,7 @@ def _nearest_of_few(
     train: IntArray,
     distances: FloatArray,
 ) -> Iterator[IntArray]:
-    """Do as `_nearest_of_all`, but look at the nearest references so far first."""
+    """Find the same references as `_nearest_of_all`, examining the nearest ones so far first."""
     near, beyond = _nearest_so_far(distances)
     near_distances = np.take_along_axis(distances, near, axis=1)
     near_samples = train[near]
@@ -252,10 +252,10 @@ def _nearest_of_few(
 
 
 def _nearest_so_far(distances: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Find the nearest references of each query, by index, and how far away the others begin.
+    """Return the nearest references of each query, by index, and a lower bound for all others.
 
-    A further feature makes no distance smaller: a reference nearer than that needs no look at
-    the others.
+    An additional feature never decreases a distance. So if a reference remains nearer than this
+    bound, the others need not be examined.
     """
     n_references = distances.shape[1]
     if n_references <= 2 * N_NEAREST:

@@ -1,4 +1,4 @@
-"""What labels and pairs say about features, as observations of weighted sums of the samples."""
+"""Labels and pairs as observations of weighted sums of the samples, for LinkSelector."""
 
 from __future__ import annotations
 
@@ -13,32 +13,34 @@ from linkselect._supervision import Supervision
 from linkselect.pairs._groupings import are_implied
 from linkselect.pairs._links import first_of_each, must_components
 
-# Must-links together weigh at most as much as so many. Errors of people do not average out: if
-# every link counted in full, a few wrong ones among many would cost more than the others gain.
+# All must-links together have at most the weight of this many links. Errors in links do not average
+# out: with full weights, a few wrong links among many would do more harm than the others help.
 MOST_LINKS = 10
-# So many samples that must-links join are as good as a class, if cannot-links tell it from others.
+# Samples connected by must-links form a class if they are at least this many and cannot-links
+# separate them from another such group.
 FEWEST_IN_CLASS = 8
 
 
 class Observed(NamedTuple):
-    """What is known, as observations of weighted sums of the samples."""
+    """Observations of weighted sums of the samples."""
 
     weights: csr_array
     """The weight of each sample in each observation, of shape (n_samples, n_observations)."""
     targets: FloatArray
-    """What was observed, one column for each class; rows have a mean squared length of 1."""
+    """The observed values, one column per class; rows have a mean squared length of 1."""
     labelled: FloatArray
-    """How many labels each sample has; their observations come first."""
+    """The number of labels of each sample; observations of labels come first."""
 
 
 def observe(known: Supervision) -> Observed:
-    """List what labels and must-links say about a feature.
+    """Convert labels and must-links to observations.
 
-    A label is the value of its class: the indicators of the classes, each divided by the root of
-    the size of the class, centred over the labelled samples. A must-link is a difference of 0,
-    times the root of its weight; if these add up to more than `MOST_LINKS`, they are scaled down
-    to it. A link is left out if labels put both ends into one class. Large groups of linked samples
-    that cannot-links tell apart count as labelled; other cannot-links say nothing here.
+    A label is an observation of the value of its class: the class indicators, each divided by the
+    square root of the class size and centred over the labelled samples. A must-link is an
+    observation of a difference of 0, multiplied by the square root of its weight; weights with a
+    sum above `MOST_LINKS` are scaled down to this sum. Must-links that labels imply are omitted.
+    Large groups of must-linked samples that cannot-links separate count as classes. Other
+    cannot-links have no effect.
     """
     n_samples = len(known.classes)
     from_labels = known.listed_must is None
@@ -69,7 +71,7 @@ def observe(known: Supervision) -> Observed:
 
 
 def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
-    """Return the listed must-links that no labels imply, and their weights."""
+    """Return the listed must-links that labels do not imply, and their weights."""
     must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
     worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
     told = are_implied(must, known.groupings, alike=True)
@@ -77,10 +79,11 @@ def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
 
 
 def _large_groups(must: IntArray, known: Supervision) -> IntArray:
-    """Number the large groups that must-links join and cannot-links tell apart; -1 for the rest.
+    """Number the large groups that must-links connect and cannot-links separate; -1 for the rest.
 
-    Groups without a cannot-link between them may be of one class: the larger one stays. Those that
-    a cannot-link contradicts join classes, by some wrong link. Labels imply cannot-links, too.
+    Two groups without a cannot-link between them may belong to the same class; only the larger one
+    is kept. A group that a cannot-link contradicts must contain a wrong link and is dropped. Labels
+    imply cannot-links as well.
     """
     group = must_components(must, len(known.classes))
     sizes = np.bincount(group)
@@ -89,7 +92,7 @@ def _large_groups(must: IntArray, known: Supervision) -> IntArray:
     labels_of: list[IntArray] = []
     for classes, parts in known.groupings:
         rows = np.flatnonzero(classes >= 0)
-        # Of several labels in a group the last one stays; those that differ contradict it.
+        # The last label of a group represents it; groups with different labels are dropped.
         last = _put_last(group[rows], classes[rows], len(sizes))
         sizes[group[rows[classes[rows] != last[group[rows]]]]] = 0
         labels_of.append(_put_last(group[rows], parts[rows], len(sizes)))
@@ -111,14 +114,14 @@ def _large_groups(must: IntArray, known: Supervision) -> IntArray:
 
 
 def _put_last(places: IntArray, values: IntArray, n_places: int) -> IntArray:
-    """Put values into places, of several the last one; -1 where there is none."""
+    """Return the last value assigned to each place, or -1 if there is none."""
     found = np.full(n_places, -1, dtype=np.intp)
     found[places] = values
     return found
 
 
 def _targets(labels: IntArray) -> FloatArray:
-    """Return the value of the class of each label, one column for each class."""
+    """Return the observed values of labels: centred, scaled class indicators."""
     codes = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(codes)
     targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)

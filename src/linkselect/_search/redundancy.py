@@ -1,4 +1,4 @@
-"""Trade the merit of a feature against what it repeats of those already chosen."""
+"""Selection by a trade-off between merit and redundancy with the selected features."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -12,14 +12,14 @@ from linkselect._search.ties import UNIT, tied_ranks
 
 
 class Distinct(NamedTuple):
-    """Features in the order in which they were chosen.
+    """The result of a selection by merit and redundancy.
 
     Attributes
     ----------
     order : ndarray of shape (n_features,)
-        The chosen features in order, then the rest by their value at the last step.
+        The selected features in order, then the rest by their value at the last step.
     path : ndarray of shape (n_chosen,)
-        The value of each chosen feature when it was chosen.
+        The value of each selected feature at its selection.
     """
 
     order: IntArray
@@ -34,27 +34,30 @@ def least_redundant(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     first: Sequence[int] = (),
 ) -> Distinct:
-    """Choose features by `(1 - weight) * merit - weight * largest |correlation| with the chosen`.
+    """Select features greedily by merit and by correlation with the selected features.
 
-    The first one is chosen by merit alone. The largest and not the mean correlation counts, since
-    the copy of a chosen feature is no less of a copy when many others are chosen. A constant
-    feature correlates with nothing. Every step reads X once, in blocks, and keeps one number per
-    feature. Ties go by merit, then by index; values that are equal up to rounding tie.
+    The value of a feature is `(1 - weight) * merit - weight * r`, where r is its largest absolute
+    correlation with a selected feature. The largest instead of the mean correlation is used,
+    because a copy of a selected feature remains a copy when more features are selected. Constant
+    features have correlation 0. The first feature is selected by merit alone.
+
+    Each step reads X once, in blocks, and stores one number per feature. Values that agree up to
+    rounding are tied; ties are resolved by merit, then by index.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Dense or sparse.
+        The samples, dense or sparse.
     merit : ndarray of shape (n_features,)
-        Larger is better, from 0 to 1; see `rank_merit`.
+        Merits from 0 to 1, larger is better; see `rank_merit`.
     weight : float
-        From 0 (merit alone) to 1 (correlation alone, after the first).
+        From 0 (merit alone) to 1 (correlation alone, after the first feature).
     n_chosen : int
-        How many steps to take, at least 1.
+        Number of features to select, at least 1.
     track : callable, optional
-        Wraps the steps to report progress; may end them early.
+        Wraps the iterable of steps to report progress; it may stop early.
     first : sequence of int, optional
-        Features that are chosen before all others, in this order.
+        Features to select before all others, in this order.
 
     Examples
     --------
@@ -75,7 +78,7 @@ def least_redundant(
         if chosen:
             np.maximum(largest, _correlations(X, chosen[-1]), out=largest)
             values = (1.0 - weight) * merit - weight * largest
-            # docs/bounds.md derives it: of a correlation over all samples, and of the sum above.
+            # Error bound of the correlations and of the line above, derived in docs/bounds.md.
             error = UNIT * (weight * (3 * X.shape[0] + 64) + 4)
         ranked = np.lexsort((-merit, tied_ranks(values - error, values + error), ~free))
         chosen.append(int(first[step] if step < len(first) else ranked[0]))
@@ -86,9 +89,10 @@ def least_redundant(
 
 
 def rank_merit(order: IntArray) -> FloatArray:
-    """Turn an order, best first, into merits evenly spread from 1 down to 0.
+    """Convert an order of features, best first, to merits that decrease linearly from 1 to 0.
 
-    Ranks fit every score: they need no scale, and neither infinite nor missing values disturb.
+    Merits from ranks are suitable for any score, whatever its scale and with infinite or missing
+    values.
     """
     merit = np.empty(len(order))
     merit[order] = np.linspace(1.0, 0.0, len(order)) if len(order) > 1 else 1.0
@@ -96,7 +100,7 @@ def rank_merit(order: IntArray) -> FloatArray:
 
 
 def _correlations(X: Samples, feature: int) -> FloatArray:
-    """Correlate one feature with all, without signs; 0 if one of the two is constant."""
+    """Return the absolute correlations of one feature with all; 0 if either is constant."""
     direction = _unit_columns(X.block(slice(feature, feature + 1)))[:, 0]
     found = np.empty(X.shape[1])
     for columns, block in X.dense_blocks():
@@ -105,10 +109,10 @@ def _correlations(X: Samples, feature: int) -> FloatArray:
 
 
 def _unit_columns(block: FloatArray) -> FloatArray:
-    """Centre and scale columns to length 1, in place; constant ones become 0."""
+    """Centre columns and scale them to length 1, in place; constant columns become 0."""
     constant = block.min(axis=0) == block.max(axis=0)
     centre(block)
-    # Scaled by powers of 2, no square overflows or underflows.
+    # After scaling by powers of 2, squares neither overflow nor underflow.
     block[:] = np.ldexp(block, -np.frexp(np.abs(block).max(axis=0))[1])
     lengths = np.linalg.norm(block, axis=0)
     block /= np.where(lengths > 0, lengths, 1.0)

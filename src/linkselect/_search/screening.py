@@ -1,4 +1,4 @@
-"""Most candidates are ruled out in single precision before any is evaluated in double."""
+"""Screening of candidates in single precision, before any is evaluated in double precision."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from linkselect._compiled.similarity_sums import (
     pair_sums,
 )
 
-# Pairs times features from which a search of some dozen steps saves more than compiling takes.
+# From this number of pairs times features, compiling pays off in a search of some dozen steps.
 VALUES_WORTH_COMPILING = 1e8
-# Candidates in one task, and in the first look at cannot-links.
+# Number of candidates per task, and in the first evaluation of cannot-links.
 FEATURES_PER_TASK = 64
 FIRST_LOOK = 16
-# At most this many remaining candidates are compared directly in float64.
+# Up to this many remaining candidates are compared directly in float64.
 FEW = 4
 
 
@@ -36,12 +36,12 @@ def compiled_screen(
     sigma: float,
     map_tasks: Callable[..., list[Any]],
 ) -> Screen | None:
-    """Return a screen if it pays and can be compiled, else None.
+    """Return a screen if it pays off, applies and can be compiled, otherwise None.
 
     Parameters
     ----------
     columns, scaled : ndarray of shape (n_features, n_samples)
-        The features, and the features centred and divided by sigma.
+        The features, unchanged and after centring and division by sigma.
     groups : ndarray of int of shape (n_samples,)
         The group of each sample, in ascending order.
     sigma : float
@@ -57,18 +57,18 @@ def compiled_screen(
 
 
 class Screen:
-    """Rule candidates out by compiled sums with a bound on their error.
+    """Exclude candidates by compiled sums with rigorous error bounds.
 
-    Inside groups there are few pairs, so the must-link part is summed for all candidates. The
-    cannot-link part of a candidate falls by no more than that of the chosen features does: last
-    step's value is a bound, and most candidates need no new one.
+    There are few pairs inside groups, so the must-link part is computed for all candidates. The
+    cannot-link part of a candidate decreases by at most as much as that of the selected features.
+    So its value at an earlier step gives a lower bound, which suffices for most candidates.
 
     Parameters
     ----------
     scaled, groups, map_tasks
-        As in `compiled_screen`; no feature may range over more than WIDEST.
+        As in `compiled_screen`. The range of each scaled feature must be at most WIDEST.
     sums : PairSums
-        From `pair_sums`.
+        The compiled sums, from `pair_sums`.
     """
 
     def __init__(
@@ -81,7 +81,8 @@ class Screen:
         n_features, n_samples = scaled.shape
         self.sums = sums
         self.map = map_tasks
-        # The squared difference of two of these is the exponent; around 0 it keeps its digits.
+        # The squared difference of two scaled values is the exponent. Values centred at 0 keep most
+        # digits in float32.
         self.scaled = (scaled / np.sqrt(2)).astype(np.float32)
         self.group_end = np.searchsorted(groups, groups, side="right")
         self.n_alike = float((self.group_end - np.searchsorted(groups, groups)).sum())
@@ -89,24 +90,24 @@ class Screen:
         self.cannot_lower = np.zeros(n_features)
 
     def add(self, blocks: Iterable[tuple[slice, FloatArray]], cannot_decrease: float) -> None:
-        """Take over the kernel after one more feature was chosen.
+        """Update the kernel and the bounds after the selection of a feature.
 
         Parameters
         ----------
         blocks : iterable of (rows, similarity)
-            The kernel from the first of the rows on, in blocks of rows.
+            The kernel in blocks of rows, with columns from the first row of the block.
         cannot_decrease : float
-            By how much the cannot-link part fell, rounding included.
+            The decrease of the cannot-link part, including rounding errors.
         """
         for rows, similarity in blocks:
             part = self.similarity[rows, rows.start :]
             part[:] = similarity
             part[part < TINY] = 0.0
-        # A candidate's kernel is at most 1: it loses no more than the chosen features did.
+        # The kernel of a candidate is at most 1, so its cannot-link part decreases by no more.
         self.cannot_lower -= cannot_decrease
 
     def not_ruled_out(self, candidates: IntArray, sum_alike: float) -> IntArray:
-        """Sum up the most promising candidates until the others cannot be better."""
+        """Return the candidates that may be best, evaluating the most promising ones first."""
         must = self.must_parts(candidates)
         by_bound = np.argsort(must + self.cannot_lower[candidates], kind="stable")
         candidates, must = candidates[by_bound], must[by_bound]
@@ -127,16 +128,16 @@ class Screen:
         return seen[lower <= best]
 
     def must_slack(self, must: FloatArray, sum_alike: float) -> FloatArray:
-        """Bound the error of must-link parts; `docs/bounds.md` derives it.
+        """Bound the error of must-link parts (derived in docs/bounds.md).
 
-        That of `(1 - v)^2` is, to first order, `2 v (1 - v)` times that of v: no more than half,
-        and no more than twice the kernel.
+        To first order, the error of `(1 - v)^2` is `2 v (1 - v)` times the relative error of the
+        kernel value v. This factor is at most 1/2 and at most `2 v`.
         """
         pairs = min(self.n_alike / 2, 2 * sum_alike)
         return MUST_ROUNDING * must + KERNEL_ROUNDING * pairs + 2 * TINY * len(self.similarity) ** 2
 
     def must_parts(self, candidates: IntArray) -> FloatArray:
-        """Sum the squared errors inside groups, both orders of a pair."""
+        """Sum the squared errors over ordered pairs inside groups."""
 
         def work(part: slice) -> FloatArray:
             samples = np.ascontiguousarray(self.scaled[candidates[part]].T)
@@ -145,7 +146,7 @@ class Screen:
         return 2 * np.concatenate(self.map(work, slices(len(candidates), FEATURES_PER_TASK)))
 
     def cannot_parts(self, candidates: IntArray) -> FloatArray:
-        """Sum the squared errors across groups, both orders of a pair."""
+        """Sum the squared errors over ordered pairs across groups."""
 
         def work(part: slice) -> FloatArray:
             columns: NDArray[Any] = self.scaled[candidates[part]]

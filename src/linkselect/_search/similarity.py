@@ -1,8 +1,8 @@
 """Forward selection by the similarity-based constraint score (eps^S and eps^SS).
 
-Groups give a target for every pair of samples ("alike inside a group"), evaluated by matrix
-products; listed pairs are evaluated one by one. Both return what a literal float64 evaluation of
-all candidates returns; bounds only spare work.
+Groups define a target similarity for every pair of samples, 1 inside a group and 0 across groups;
+this criterion is evaluated by matrix products. Listed pairs are evaluated one by one. Bounds only
+save time: results equal those of a direct float64 evaluation of all candidates.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,16 +23,16 @@ Criterion = AllPairs | AllPairsOnDevice | ListedPairs | ListedPairsOnDevice
 
 
 class SimilarityPath(NamedTuple):
-    """What a forward selection by similarity found."""
+    """The result of a forward selection by similarity."""
 
     order: IntArray
-    """Features in the order of their choice, then the rest by their value at the last step."""
+    """Features in the order of selection, then the rest by their value at the last step."""
     path: FloatArray
-    """The criterion after each chosen feature."""
+    """The criterion after each selected feature."""
     scores: FloatArray
     """The criterion of each feature alone."""
     standard_error: FloatArray
-    """The standard error of each value of `path`; zero unless pairs were drawn."""
+    """The standard error of each value of `path`; zero unless pairs were sampled."""
 
 
 @cites("salmi2020")
@@ -47,45 +47,48 @@ def select_by_similarity(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     n_jobs: int | None = None,
 ) -> SimilarityPath:
-    """Select features whose kernel is 1 inside groups or must-links and 0 across them.
+    """Select features whose Gaussian kernel best matches the target similarity of samples.
 
-    With the nearest-prototype groups of all samples this is eps^SS, with the labels of the
-    prototypes and -1 for the others, or with pairs, eps^S. Over groups the sum runs over all
-    ordered pairs of samples with a group; the diagonal contributes nothing.
+    The target is 1 inside groups or on must-links and 0 across groups or on cannot-links. With
+    groups of all samples by nearest prototype, the criterion is eps^SS. With the labels of the
+    prototypes and -1 for all other samples, or with pairs, it is eps^S. For groups, the sum runs
+    over all ordered pairs of grouped samples; the diagonal contributes nothing.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_all_features)
-        Dense or sparse; the rows that have a group or are in a pair are copied as dense columns.
+        The samples, dense or sparse. The rows that have a group or are in a pair are copied to
+        dense columns.
     target : ndarray of int of shape (n_samples,) or PairTarget
-        The group of each sample, negative if it takes no part; or pairs from `pair_target`,
+        The group of each sample, negative if it is excluded; or pairs from `pair_target`,
         `draw_from_pairs` or `draw_from_groups`.
     sigma : float
         The width of the kernel.
     n_features : int, optional
-        How many features to choose. Default: all.
+        Number of features to select. Default: all.
     first : sequence of int, optional
-        Features that are chosen before all others, in this order.
+        Features to select before all others, in this order.
     until_minimum : bool
-        Stop as soon as no further feature can lead below the least criterion so far.
+        Stop when no further feature can decrease the criterion below its minimum so far.
     track : callable
-        Gets the numbers of the steps and hands them back one by one, each when its step
-        begins; if it ends early, so does the search.
+        Wraps the iterable of step numbers and yields each one when its step begins. If it stops
+        early, the search stops.
     n_jobs : int, optional
-        The number of threads. The result does not depend on it.
+        Number of threads; the result does not depend on it.
 
     Returns
     -------
     SimilarityPath
-        If pairs were drawn, `path` estimates the criterion over all pairs. The standard error is
-        that of a fixed subset; the search looks for small values, so the estimate at its end
-        is a little too small.
+        If pairs were sampled, `path` estimates the criterion over all pairs. The standard error
+        applies to a fixed subset. Since the search minimises the estimate, the final value is
+        slightly too small.
 
     Notes
     -----
-    Over groups, time grows with `n_samples^2 * n_all_features` for each step, memory with
-    `n_samples^2` and, for the kernel terms, with 20 times the size of X (features in [0, 1],
-    sigma=1; at most 256 MB or four times X). Draw pairs above some 5,000 samples.
+    For groups, the time per step is proportional to `n_samples^2 * n_all_features`. Memory is
+    proportional to `n_samples^2`, plus about 20 times the size of X for the kernel terms (features
+    in [0, 1], sigma=1), but at most 256 MB or four times the size of X. Above about 5,000 samples,
+    sample pairs instead.
     """
     criterion: Criterion
     if isinstance(target, PairTarget):
@@ -123,12 +126,12 @@ def _select_forward(
     rest: IntArray | None = None
 
     def steps() -> Iterator[int]:
-        # The generator stops itself: a `break` in the loop would skip the callback for the end of
-        # the last step.
+        # The generator stops by itself: a `break` in the loop would skip the callback at the end
+        # of the last step.
         yield from takewhile(lambda _: rest is None, range(n_steps))
 
     for step in track(steps()):
-        # One step more than needed for the minimum, so that the rest is ordered by a full step.
+        # One more step than the minimum needs, so that a full evaluation orders the rest.
         is_last = step == n_steps - 1 or (
             until_minimum
             and step > len(first)
@@ -145,8 +148,8 @@ def _select_forward(
         path.append(criterion.criterion())
         standard_error.append(criterion.standard_error())
     if rest is None:
-        # A callback stopped the search early: order the remaining features by what each would have
-        # added next.
+        # A callback stopped the search early: order the remaining features by their value at the
+        # next step.
         rest = _sorted_with_ties(remaining, criterion.values(remaining), criterion.rounding())
     chosen = np.array(order, dtype=np.intp)
     complete = np.concatenate([chosen, rest[~np.isin(rest, chosen)]])
@@ -154,7 +157,7 @@ def _select_forward(
 
 
 def _sorted_with_ties(features: IntArray, values: FloatArray, rounding: float) -> IntArray:
-    """Sort by value; what is closer than rounding keeps the order of the features."""
+    """Sort features by value; values that agree up to rounding are sorted by index."""
     by_value = np.argsort(values, kind="stable")
     group = np.concatenate([[0], np.cumsum(np.diff(values[by_value]) > rounding)])
     return features[by_value][np.lexsort((features[by_value], group))]

@@ -1,4 +1,4 @@
-"""SCGS: row-sparse regression on the classes that also takes pairs and a graph into account."""
+"""SCGS: row-sparse regression on classes, regularised by pairs and a neighbour graph."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -14,36 +14,36 @@ from linkselect._supervision import Supervision
 from linkselect.graphs._graph_types import Edges
 from linkselect.graphs._link_graphs import cannot_graph, must_graph
 
-# The set of features may double in each round, so that they hardly ever run out.
+# The working set may double in each round, so this limit is hardly ever reached.
 OUTER_ROUNDS = 100
-# At the largest theta itself the quadratic part is flat in some direction, and unless the penalty
-# is large the objective falls without end along it. Slightly below, there is a minimum.
+# At the largest theta, the quadratic part is flat in some direction, and the objective is unbounded
+# along it unless the penalty is large. Slightly below, there is a minimum.
 CONVEX_SHARE = 0.999
-# A largest theta that exceeds 1 by no more than this exceeds it by rounding.
+# If the largest theta exceeds 1 by at most this, it equals 1 up to rounding.
 THETA_ROUNDING = 1e-9
 
 Form = Callable[[FloatArray], FloatArray]
 
 
 class SparseRegression(NamedTuple):
-    """Weights with the certificate of how good they are.
+    """Weights with a certificate of their optimality.
 
     Attributes
     ----------
     weights : ndarray of shape (n_features, n_classes)
-        The row of a feature is 0 if it is not used.
+        The regression weights; the row of an unused feature is 0.
     theta : float
-        The share of the cannot-link term that is kept.
+        The factor of the cannot-link term.
     penalty : float
         The coefficient of the sum of row norms.
     violation : float
-        How far the weights are from the conditions of the optimum, over the value at zero
-        weights: 0 is the exact optimum, 1 is no better than zero weights.
+        The violation of the optimality conditions, relative to that at zero weights: 0 is the
+        exact optimum, 1 is no better than zero weights.
     n_iter : int
-        How many proximal steps were taken in all.
+        Total number of proximal steps.
     slopes : ndarray of shape (n_features,)
-        The norm of each row of the gradient of all but the penalty, at these weights. If the
-        penalty fell, the feature of weight 0 with the largest one would enter next.
+        The row norms of the gradient of the smooth part at these weights. If the penalty were
+        decreased, the unused feature with the largest value would enter next.
     """
 
     weights: FloatArray
@@ -54,7 +54,7 @@ class SparseRegression(NamedTuple):
     slopes: FloatArray
 
 
-# BLAS overflows silently; what follows from that, `inf - inf` or `0 * inf`, is looked for below.
+# BLAS overflows silently; the resulting NaN from `inf - inf` or `0 * inf` is detected below.
 @np.errstate(invalid="ignore")
 @cites("liu2016")
 def scgs(
@@ -67,30 +67,30 @@ def scgs(
     tolerance: float = 1e-4,
     max_iter: int = 20_000,
 ) -> SparseRegression:
-    """Fit one-hot classes by few features, must-links together and cannot-links apart.
+    """Fit one-hot classes by row-sparse regression with pair and graph regularisation.
 
     Minimises over W `1/2 |Y - X_l W|^2 + penalty * sum_r |W_r| + (graph_weight/2) tr(W'X'LXW) / n
     + (pair_weight/2) [sum_must |W'(x_i - x_j)|^2 / |must| - theta sum_cannot |W'(x_i - x_j)|^2 /
     |cannot|]`, where X_l are the samples with a class, Y their one-hot classes, L the Laplacian of
-    `near`, and W_r the row of a feature, whose norm ranks it. theta is 1, or if the problem is
-    not strictly convex with 1, 0.999 times the largest value with which it is convex.
+    `near`, and W_r the row of a feature, whose norm ranks it. theta is 1 if the problem is then
+    strictly convex; otherwise it is 0.999 times the largest value for which the problem is convex.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        Dense, float64. There is no intercept.
+        The samples, dense and in float64. No intercept is fitted.
     known : Supervision
-        Classes and pairs.
+        The supervision: classes, must-links and cannot-links.
     near : Edges
-        The neighbour graph with the weights it is meant to have.
+        The weighted neighbour graph.
     sparsity : float
-        The penalty as a share of the smallest one for which all weights are 0; 0 for none.
+        The penalty as a fraction of the smallest penalty for which all weights are 0.
     pair_weight, graph_weight : float
-        The coefficients of the other two terms, not negative; 0 switches a term off.
+        The coefficients of the pair and graph terms, at least 0.
     tolerance : float, default=1e-4
-        The violation at which to stop.
+        Stop when the violation is at most this large.
     max_iter : int, default=20000
-        How many proximal steps to take at most on each working set.
+        Largest number of proximal steps on each working set.
 
     Returns
     -------
@@ -99,12 +99,12 @@ def scgs(
     Raises
     ------
     FloatingPointError
-        If X has values so large that their squares overflow.
+        If the squares of the values in X overflow.
     """
     labelled = np.flatnonzero(~known.unlabelled)
     targets = np.zeros((X.shape[0], int(known.classes.max()) + 1))
     targets[labelled, known.classes[labelled]] = 1.0
-    # A row of zeros stands for a sample without a class; it is left out of the regression.
+    # Samples without a class have a row of zeros here and are excluded from the regression below.
     linear = X.T @ targets
     largest_gradient = float(row_norms(linear).max(initial=0.0))
     _check_finite(largest_gradient, "the gradient at zero weights")
@@ -137,7 +137,7 @@ def _check_finite(values: FloatArray | float, name: str) -> None:
 
 
 def _attraction(known: Supervision, near: Edges, pair_weight: float, graph_weight: float) -> Form:
-    """Return the product with the form of all terms but the cannot-links."""
+    """Return a function that applies the quadratic form of all terms except cannot-links."""
     has_class = (~known.unlabelled).astype(np.float64)[:, None]
     together = _mean_over_pairs(known, pair_weight, cannot=False)
     smooth = near.reweigh(near.weights * graph_weight / near.n_samples)
@@ -150,7 +150,7 @@ def _attraction(known: Supervision, near: Edges, pair_weight: float, graph_weigh
 
 
 def _mean_over_pairs(known: Supervision, weight: float, cannot: bool) -> Form:
-    """Return the product with the form `v -> weight * mean of (v_i - v_j)^2` over pairs."""
+    """Return a function that applies the form `v -> weight * mean of (v_i - v_j)^2` over pairs."""
     graph = cannot_graph(known) if cannot else must_graph(known)
     n_pairs = graph.degrees.sum() / 2.0
     if weight == 0 or n_pairs == 0:
@@ -159,18 +159,17 @@ def _mean_over_pairs(known: Supervision, weight: float, cannot: bool) -> Form:
 
 
 def largest_theta(X: FloatArray, attract: Form, repel: Form) -> float:
-    """Find the largest theta with `X' (attract - theta repel) X` positive semidefinite.
+    """Return the largest theta for which `X' (attract - theta repel) X` is positive semidefinite.
 
-    It is infinite if nothing repels. Both forms see X only through the span of its columns, so the
-    question is asked there: in min(n_samples, n_features) dimensions, however many features there
-    are.
+    It is infinite without repulsion. Both forms depend only on the column space of X, so the
+    eigenvalue problem has at most min(n_samples, n_features) dimensions.
     """
     span, _, _ = _column_span(X)
     attraction, repulsion = span.T @ attract(span), span.T @ repel(span)
     sizes, directions = eigh(attraction)
-    # What is 0 up to the rounding of an eigenvalue, and below of a product with an eigenvector.
+    # Zero up to the rounding of an eigenvalue; below, of a product with an eigenvector.
     flat = sizes <= 1e-12 * sizes[-1]
-    # In a direction in which nothing attracts, nothing can make up for repulsion.
+    # In a direction without attraction, nothing can compensate for repulsion.
     unopposed = np.abs(repulsion @ directions[:, flat]).max(initial=0.0)
     if unopposed > 1e-10 * np.abs(repulsion).max():
         return 0.0
@@ -182,7 +181,7 @@ def largest_theta(X: FloatArray, attract: Form, repel: Form) -> float:
 
 
 def _column_span(X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the singular vectors and values of X without what is 0 up to rounding."""
+    """Return the singular vectors and values of X, without values that are 0 up to rounding."""
     left, sizes, right = svd(X, full_matrices=False)
     kept = sizes > sizes[0] * max(X.shape) * np.finfo(np.float64).eps
     kept[0] = True
@@ -190,7 +189,7 @@ def _column_span(X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _least_norm_weights(X: FloatArray, form: Form, targets: FloatArray) -> FloatArray:
-    """Solve the problem without a penalty; of many solutions the one with the least norm."""
+    """Return the minimum-norm solution of the problem without a penalty."""
     span, sizes, right = _column_span(X)
     fitted = np.linalg.pinv(span.T @ form(span), hermitian=True) @ (span.T @ targets)
     return right.T @ (fitted / np.where(sizes > 0, sizes, 1.0)[:, None])
@@ -201,8 +200,8 @@ def _row_sparse_weights(
 ) -> tuple[FloatArray, int]:
     """Minimise `1/2 tr(W'X' form XW) - tr(linear'W) + penalty * sum_r |W_r|`.
 
-    Solved on a growing set of features: most rows are 0 at the optimum, so the matrix `X' form X`
-    is only ever made for few features, and all others are merely checked.
+    A growing working set is used: most rows are 0 at the optimum, so the matrix `X' form X` is
+    computed for few features only. For all others, the optimality conditions are checked.
     """
     weights = np.zeros(linear.shape)
     allowed = tolerance * row_norms(linear).max(initial=0.0)
@@ -215,11 +214,11 @@ def _row_sparse_weights(
         violations = row_violations(weights, gradient, penalty)
         if violations.max(initial=0.0) <= allowed:
             break
-        # From ten on the set at most doubles, so that it stays small if few features are used.
+        # Above ten features the working set at most doubles, so it stays small.
         newcomers = np.argsort(-violations, kind="stable")[: max(10, len(active))]
         working[active] = True
         working[newcomers[violations[newcomers] > 0]] = True
-        if (working == before).all():  # The steps ran out; the caller sees it in the violation.
+        if (working == before).all():  # `max_iter` was reached; the violation shows it.
             break
         quadratic = X[:, working].T @ form(X[:, working])
         _check_finite(quadratic, "the squares of the features")

@@ -1,4 +1,4 @@
-"""Which samples should be alike, as groups or as a list of pairs, and the width that fits them."""
+"""Target similarities of samples, as groups or pairs, and the kernel width that matches them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -12,41 +12,41 @@ from linkselect._samples.devices import namespace_of
 from linkselect._samples.neighbors import Search
 from linkselect.pairs._draws import draw_numbers, numbered_pairs
 
-# Widths tried from a quarter of the smallest distance to four times the largest.
+# Number of widths tried, from a quarter of the smallest distance to four times the largest.
 N_WIDTHS = 64
 
 
 class PairTarget(NamedTuple):
-    """Pairs of samples, the must-links first."""
+    """Pairs of samples, must-links first."""
 
     first: IntArray
     second: IntArray
     n_must: int
     weights: tuple[float, float]
-    """What a must-link and what a cannot-link counts in the criterion."""
+    """The weights of a must-link and of a cannot-link in the criterion."""
     n_available: tuple[int, int]
-    """How many must-links and how many cannot-links there were to draw from."""
+    """The numbers of must-links and cannot-links before sampling."""
     own: FloatArray | None = None
-    """The weight that each pair was given; None if all are 1."""
+    """The given weight of each pair; None if all are 1."""
 
 
 def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> IntArray:
-    """Give every sample the group of its nearest prototype, by all features.
+    """Assign each sample to the group of its nearest prototype, by distance in all features.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Dense or sparse.
+        The samples, dense or sparse.
     groups : ndarray of int of shape (n_samples,)
-        The group of every prototype, -1 for the other samples.
+        The group of each prototype, -1 for the other samples.
     n_jobs : int, optional
-        The number of threads.
+        Number of threads.
 
     Returns
     -------
     ndarray of int of shape (n_samples,)
-        Ties go to the prototype of lowest index. A prototype keeps its own group, even if it
-        has a twin in another.
+        The group of each sample. Ties are resolved by the lowest index of a prototype. A prototype
+        keeps its own group, even if an identical prototype is in another group.
     """
     prototypes, others = np.flatnonzero(groups >= 0), np.flatnonzero(groups < 0)
     own, prototype, _ = as_samples(X).nearest(1, n_jobs, Search(others, prototypes))
@@ -61,21 +61,21 @@ def pair_target(
     n_available: tuple[int, int] | None = None,
     own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
-    """Take the given pairs, each of which counts in both directions.
+    """Build the target from given pairs, each of which counts in both directions.
 
     Parameters
     ----------
     must, cannot : ndarray of shape (n_pairs, 2)
         Pairs of rows.
     n_available : tuple of int, optional
-        How many there were of each kind if these were drawn from more.
+        The numbers of must-links and cannot-links from which these pairs were sampled, if any.
     own : sequence of ndarray, optional
         The weights of the must-links and of the cannot-links. Default: 1 for each.
     """
     n_must, n_cannot = n_available or (len(must), len(cannot))
     pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
     first, second = np.ascontiguousarray(pairs.T, dtype=np.intp)
-    # The published sums run over ordered pairs.
+    # The factor of 2 is needed because the published sums run over ordered pairs.
     weights = 2.0 * n_must / max(1, len(must)), 2.0 * n_cannot / max(1, len(cannot))
     joined = None if own is None else np.concatenate(own)
     return PairTarget(first, second, len(must), weights, (n_must, n_cannot), joined)
@@ -88,20 +88,21 @@ def draw_from_pairs(
     generator: np.random.Generator,
     own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
-    """Draw at most `max_pairs` of the given pairs, must-links and cannot-links apart.
+    """Sample at most `max_pairs` of the given pairs, stratified by kind.
 
-    Each kind is drawn without replacement, whatever the weights of its pairs, and these are
-    multiplied by `available / drawn`, so that for every fixed subset of features the criterion is
-    an unbiased estimate of the one over all pairs.
+    Must-links and cannot-links are each sampled uniformly without replacement, whatever their
+    weights. Multiplying the weights by `available / drawn` makes the criterion of each fixed subset
+    of features an unbiased estimate of the criterion over all pairs.
 
     Parameters
     ----------
     must, cannot : ndarray of shape (n_pairs, 2)
         Pairs of rows.
     max_pairs : int
-        Half of them must-links, half not, or all of a kind that has fewer.
+        Largest number of pairs. Half of them are must-links; if one kind has fewer pairs, all of
+        these are used and the other kind fills up the rest.
     generator : numpy.random.Generator
-        Determines the draw.
+        The random generator.
     own : sequence of ndarray, optional
         The weights of the must-links and of the cannot-links. Default: 1 for each.
     """
@@ -116,27 +117,29 @@ def draw_from_pairs(
 def draw_from_groups(
     groups: IntArray, max_pairs: int, generator: np.random.Generator
 ) -> PairTarget:
-    """Draw at most `max_pairs` pairs of samples, alike and unalike apart.
+    """Sample at most `max_pairs` pairs of grouped samples, within groups and across groups.
 
     Parameters
     ----------
     groups : ndarray of int of shape (n_samples,)
-        The group of each sample; pairs with a negative one do not exist.
+        The group of each sample; samples with a negative group are excluded.
     max_pairs : int
-        Half of them alike, half not, or all of a kind that has fewer.
+        Largest number of pairs. Half of them lie within groups; if one kind has fewer pairs, all of
+        these are used and the other kind fills up the rest.
     generator : numpy.random.Generator
-        Determines the draw.
+        The random generator.
 
     Returns
     -------
     PairTarget
-        Weighted as in `draw_from_pairs`. The diagonal of the kernel always fits and is left out.
+        The pairs, weighted as in `draw_from_pairs`. The diagonal of the kernel contributes nothing
+        and is omitted.
     """
     samples = by_group(groups)
     position = np.arange(len(samples))
     group_end = np.searchsorted(groups[samples], groups[samples], side="right")
-    # In sorted order the later partners of a sample are its own group up to `group_end`, then
-    # all others: each kind is one range per sample, and a pair is one number.
+    # Sorted by group, the later partners of a sample are its own group up to `group_end`, then all
+    # others. So each kind of pair is one range per sample, and a pair is identified by one number.
     n_must, n_cannot = group_end - position - 1, len(samples) - group_end
     n_available = int(n_must.sum()), int(n_cannot.sum())
     sizes = _stratum_sizes(*n_available, max_pairs)
@@ -147,16 +150,17 @@ def draw_from_groups(
 
 
 def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
-    """Choose sigma so that the kernel on all features comes closest to the target similarity.
+    """Choose sigma so that the kernel on all features best matches the target similarity.
 
-    Minimises over sigma the mean of `(1 - w)^2` over must-links plus the mean of `w^2` over
-    cannot-links, `w = exp(-d^2 / (2 sigma^2))` with the distance d in all features; pairs count in
-    these means by their weights. The two kinds
-    count alike: with many more cannot-links than must-links the plain sum is least where every
-    `w` vanishes. A grid of 64 widths, equal steps in log(sigma), runs from a quarter of the
-    smallest positive distance to four times the largest; the best interval is then refined by a
-    bounded search. If several widths are equally good, the smallest wins. Where no two samples
-    of a pair differ every width is as good, and sigma is 1.
+    Minimises over sigma the weighted mean of `(1 - w)^2` over must-links plus the weighted mean of
+    `w^2` over cannot-links, with `w = exp(-d^2 / (2 sigma^2))` and the distance d in all features.
+    Means are used because with many more cannot-links than must-links the sum would be least where
+    every `w` vanishes.
+
+    A grid of 64 widths, equidistant in log(sigma), ranges from a quarter of the smallest positive
+    distance to four times the largest. The best interval is refined by a bounded search. Among
+    equally good widths, the smallest is chosen. If the samples of every pair are identical, sigma
+    is 1.
     """
     squared = as_samples(X).pair_distances(target.first, target.second, n_jobs)
     must, cannot = squared[: target.n_must], squared[target.n_must :]
@@ -181,7 +185,7 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
 
 
 def median_differences(X: Any, first: IntArray, second: IntArray) -> FloatArray:
-    """Return, for every feature, how far apart half of the listed pairs are at least."""
+    """Return, for each feature, the median absolute difference over the listed pairs."""
     rows, ends = np.unique(np.concatenate([first, second]), return_inverse=True)
     X = as_samples(X)
     left, right = (X.placed(some) for some in np.split(ends, 2))
@@ -197,12 +201,12 @@ def median_differences(X: Any, first: IntArray, second: IntArray) -> FloatArray:
 
 
 def by_group(groups: IntArray) -> IntArray:
-    """List the samples that have a group, sorted by it."""
+    """Return the samples that have a group, sorted by group."""
     samples = np.argsort(groups, kind="stable")
     return samples[np.searchsorted(groups[samples], 0) :]
 
 
 def _stratum_sizes(n_must: int, n_cannot: int, max_pairs: int) -> tuple[int, int]:
-    """Split `max_pairs` in halves; what one kind cannot use goes to the other."""
+    """Split `max_pairs` into halves; pairs that one kind lacks are taken from the other."""
     size_must = min(n_must, max(max_pairs // 2, max_pairs - n_cannot))
     return size_must, min(n_cannot, max_pairs - size_must)

@@ -1,10 +1,9 @@
-"""The one rule by which searches tell a tie from a difference.
+"""Detection of ties between values with rounding errors.
 
-Sums of logarithms or products are known up to rounding, and rounding depends on the order of rows,
-on how states are numbered and on the processor. Comparing decimals does not help: two values that
-are equal but for the last digit may lie on both sides of where decimals are cut. So every value
-comes with two ends between which it lies for certain, and values tie if these overlap. Ties go to
-the earlier column.
+The rounding error of sums of logarithms or products depends on the order of rows, the numbering of
+states and the processor. Rounding to fewer decimals does not help, because it may separate two
+values that differ only in the last digit. So each value has guaranteed lower and upper bounds, and
+two values tie if these intervals overlap. Ties are resolved in favour of the earlier column.
 """
 
 from __future__ import annotations
@@ -15,52 +14,52 @@ import numpy as np
 
 from linkselect._arrays import FloatArray, IntArray
 
-# The most by which one operation in float64 is off, relative to its result.
+# Unit roundoff: the largest relative error of one operation in float64.
 UNIT = 2.0**-53
 
 
 class Rounded(NamedTuple):
-    """Values, and by how much each of them may be off."""
+    """Values with bounds of their absolute errors."""
 
     value: FloatArray
     error: FloatArray
 
     @property
     def lower(self) -> FloatArray:
-        """The least that each value may be."""
+        """The lower bound of each value."""
         return self.value - self.error
 
     @property
     def upper(self) -> FloatArray:
-        """The most that each value may be."""
+        """The upper bound of each value."""
         return self.value + self.error
 
     def plus(self, other: Rounded) -> Rounded:
-        """Add what is not negative."""
+        """Add non-negative values."""
         value = self.value + other.value
         return Rounded(value, self.error + other.error + UNIT * value)
 
     def minus(self, other: Rounded) -> Rounded:
-        """Subtract."""
+        """Subtract values."""
         value = self.value - other.value
         return Rounded(value, self.error + other.error + UNIT * np.abs(value))
 
     def over(self, count: int) -> Rounded:
-        """Divide what is not negative."""
+        """Divide non-negative values by a count."""
         value = self.value / count
         return Rounded(value, self.error / count + UNIT * value)
 
 
 def tied_ranks(lower: FloatArray, upper: FloatArray) -> IntArray:
-    """Number values from the largest, 0, on; those that tie have the same number.
+    """Rank values in descending order, from 0; tied values have the same rank.
 
-    Two values tie if what they may be overlaps, or if others join them. So values that are equal in
-    exact arithmetic always tie. NaN comes last.
+    Two values tie if their intervals overlap or if a chain of overlapping intervals connects them.
+    So values that are equal in exact arithmetic always tie. NaN ranks last.
 
     Parameters
     ----------
     lower, upper : ndarray of shape (n_values,)
-        The ends between which each value lies.
+        The bounds of each value.
 
     Examples
     --------

@@ -1,9 +1,9 @@
-"""The subset-level Fisher score: the subset whose summed between over summed within is largest.
+"""The subset-level Fisher score: the subset with the largest trace ratio of scatters.
 
-Sums over a subset make the trace ratio of Nie et al. (2008) easy: for a ratio `lam` that a subset
-of the wanted size can reach, the features with the largest `between - lam * within` have a sum of
-at least zero, so their ratio is at least `lam`. Repeating this (Dinkelbach) ends, after a few
-rounds, at the global optimum.
+The trace ratio of a subset (Nie et al. 2008) is its summed scatter between classes over its summed
+scatter within classes. If a subset of the given size has the ratio `lam`, then the features with
+the largest `between - lam * within` have a sum of at least zero, so their ratio is at least `lam`.
+Iterating this (Dinkelbach's method) reaches the global optimum after a few rounds.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,25 +17,26 @@ from linkselect._forms import from_moments
 from linkselect._samples.devices import namespace_of, to_numpy
 from linkselect._samples.moments import Moments
 
-# A difference of two products is known to this share of their sum, no better.
+# Bound of the rounding error of a difference of two products, relative to their sum.
 ROUNDING = 4 * np.finfo(np.float64).eps
-# Sizes whose optima differ in few features: those few are all that is looked at for each.
+# Number of subset sizes processed together. Their optima differ in few features, and only these
+# are examined for each size.
 SIZES_AT_ONCE = 256
 
 
 class TraceRatioOptimum(NamedTuple):
-    """The best subset of one size."""
+    """The best subset of a given size."""
 
     ratio: float
-    """Summed between over summed within of the subset: infinite where within is 0, NaN for 0/0."""
+    """The trace ratio of the subset: infinite if the scatter within is 0, NaN for 0 / 0."""
     order: IntArray
-    """All features by `between - ratio * within`, ties by index; the first are the subset."""
+    """All features sorted by `between - ratio * within`, ties by index; the subset comes first."""
 
 
 def between_and_within(
     X: Any, classes: IntArray, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scatter of class means and the scatter inside classes, for every feature."""
+    """Return the scatter between classes and the scatter within classes, for each feature."""
 
     def both(parts: Moments) -> FloatArray:
         return namespace_of(parts.mass).stack([parts.between(), parts.within()])
@@ -57,14 +58,14 @@ def best_trace_ratio(
     Parameters
     ----------
     between, within : ndarray of shape (n_all_features,)
-        Not negative. A feature with 0 in both costs a subset nothing, so an optimum may
-        contain it.
+        The scatter of each feature between and within classes, at least 0. A feature with 0 in
+        both does not change the ratio of a subset, so the optimum may contain it.
     n_features : int
         The size of the subset.
     first : sequence of int, optional
         Features that the subset must contain; they come first in the order.
     start : float, default=0.0
-        A ratio to start from; the optimum of a size nearby saves rounds.
+        The initial ratio. The optimum for a similar size saves iterations.
 
     Returns
     -------
@@ -92,10 +93,10 @@ def trace_ratio_path(
     n_sizes: int | None = None,
     first: Sequence[int] = (),
 ) -> FloatArray:
-    """Find the largest trace ratio for every size from 1 to `n_sizes`, by default all.
+    """Find the largest trace ratio for each size from 1 to `n_sizes`, by default for all sizes.
 
-    `track` gets the sizes and hands them back one by one; if it ends early, so does the path.
-    Subsets contain the features in `first`, or as many of these as they have room for.
+    `track` wraps the iterable of sizes to report progress; if it stops early, the path ends there.
+    Subsets contain the features in `first`, or its first ones if the subset is smaller.
     """
     everything = _Pool(between, within)
     n_infinite = _n_infinite(between, within)
@@ -109,7 +110,7 @@ def trace_ratio_path(
         if size <= n_infinite:
             path.append(np.inf)
             continue
-        # One feature more can only lower the optimum, and not by much: a good place to start.
+        # One more feature lowers the optimum, but not by much: a good start.
         high = path[-1] if size > n_infinite + 1 else _best_ratio(everything, size, 0.0)
         if size > last_of_pool:
             last_of_pool = min(size + SIZES_AT_ONCE - 1, len(between))
@@ -120,7 +121,7 @@ def trace_ratio_path(
 
 
 class _Pool(NamedTuple):
-    """Features to choose from, and the sums of those that are chosen already."""
+    """Candidate features, and the summed scatter of the features already selected."""
 
     between: FloatArray
     within: FloatArray
@@ -138,9 +139,9 @@ class _Pool(NamedTuple):
         return max(self.ratio_of(subset) for subset in subsets)
 
     def ratio_of(self, subset: IntArray) -> float:
-        """Return the ratio of a subset, together with what is chosen already."""
-        # Which of several equal differences is taken does not matter at the optimum. Features
-        # without any scatter are no better than the worst.
+        """Return the ratio of a subset together with the features already selected."""
+        # The choice among equal differences does not matter at the optimum. A subset without any
+        # scatter counts as the worst.
         total = self.within[subset].sum() + self.chosen_within
         return float((self.between[subset].sum() + self.chosen_between) / total) if total else 0.0
 
@@ -148,10 +149,10 @@ class _Pool(NamedTuple):
 def _possible_differences(
     between: FloatArray, within: FloatArray, ratio: float
 ) -> list[FloatArray]:
-    """Return `between - ratio * within`, and if rounding hides a sign, both ends of what it may be.
+    """Return `between - ratio * within`, with error bounds if rounding makes a sign uncertain.
 
-    The feature that sets the ratio has a difference of 0. If it is large beside others, rounding
-    alone would put it before or behind all of them.
+    The feature that determines the ratio has a difference of 0. If its scatter is much larger than
+    that of others, rounding alone could rank it before or behind all of them.
     """
     differences = between - ratio * within
     rounding = ROUNDING * (between + ratio * within)
@@ -163,9 +164,10 @@ def _possible_differences(
 def _undecided(
     between: FloatArray, within: FloatArray, first: int, last: int, low: float, high: float
 ) -> _Pool:
-    """Leave out what is in every or in no best subset of `first` to `last` features.
+    """Return the features that are in some but not all best subsets of `first` to `last` features.
 
-    Their ratios lie between `low` and `high`, and so every feature's difference between two bounds.
+    The ratios of these subsets lie between `low` and `high`, which bounds the difference of each
+    feature.
     """
     rounding = ROUNDING * (between + high * within)
     most, least = between - low * within + rounding, between - high * within - rounding
@@ -175,7 +177,7 @@ def _undecided(
         always = least > np.partition(most, n_all - first - 1)[n_all - first - 1]
     never = most < np.partition(least, n_all - last)[n_all - last]
     if np.count_nonzero(always) >= first:
-        # Nothing would be left to choose for the first size; equal differences are a choice.
+        # The first size needs a feature to choose, because differences may be equal.
         always[:] = False
     kept = ~(always | never)
     return _Pool(
@@ -188,16 +190,16 @@ def _undecided(
 
 
 def _n_infinite(between: FloatArray, within: FloatArray) -> int:
-    """Return up to which size a subset can have no scatter within, and some between."""
+    """Return the largest size of a subset with scatter between classes and none within classes."""
     free = within == 0
     return int(np.count_nonzero(free)) if between[free].any() else 0
 
 
 def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float:
-    """Find the largest ratio, which is at least `low`, from any start above that."""
+    """Find the largest ratio, given that it is at least `low`, from any starting value."""
     if not pool.within.any() and not pool.chosen_within:
         return np.nan
-    # A start above the optimum is allowed: its best subset has a ratio that is not.
+    # The start may exceed the optimum, because the ratio of its best subset does not.
     ratio = max(low, pool.ratio_of_best(size, start))
     while (better := pool.ratio_of_best(size, ratio)) > ratio:
         ratio = better
@@ -207,7 +209,7 @@ def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float
 def _best_with(
     between: FloatArray, within: FloatArray, n_features: int, first: IntArray, start: float
 ) -> TraceRatioOptimum:
-    """Find the best subset that contains some features: their sums are added to all others."""
+    """Find the best subset that contains given features, whose scatters are added to all sums."""
     others = np.setdiff1d(np.arange(len(between)), first)
     sums = float(between[first].sum()), float(within[first].sum())
     n_more = n_features - len(first)
@@ -228,7 +230,7 @@ def _optimum(
     between: FloatArray, within: FloatArray, ratio: float, n_features: int
 ) -> TraceRatioOptimum:
     if np.isinf(ratio):
-        # As the ratio grows without bound, the least within comes first.
+        # For an infinite ratio, features with the least scatter within classes come first.
         order = np.lexsort((-between, within))
     elif np.isnan(ratio):
         order = np.arange(len(between))

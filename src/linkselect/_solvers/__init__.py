@@ -51,9 +51,9 @@ ahead, following            y_k, x_k     extrapolated point and iterate of FISTA
 momentum                    t_k          FISTA's sequence; restarted by the gradient test [5]_
 shrink_rows                 prox         block soft thresholding
 splitting                   --           alternating direction method of multipliers, ADMM [8]_
-weight_prices,              u            its scaled multipliers
+weight_prices,              u            scaled multipliers of ADMM
 residual_prices
-penalty                     rho          its penalty, balanced by the residuals
+penalty                     rho          penalty of ADMM, adapted to balance the residuals
 RELAXATION                  alpha        over-relaxation
 violation                   --           residual of the optimality (KKT) conditions
 ==========================  ===========  =========================================================

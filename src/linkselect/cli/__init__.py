@@ -83,9 +83,7 @@ COMMANDS = {
     ),
 }
 
-_COMMON = (
-    "All commands accept --quiet (print errors only) and --debug (show where an error occurs)."
-)
+_COMMON = "All commands accept --quiet (print only errors) and --debug (show tracebacks)."
 
 
 def main() -> None:
@@ -169,11 +167,10 @@ def make_app() -> Any:
     import cyclopts
     from rich.console import Console
 
-    width = line_width()
     app = cyclopts.App(
         name="linkselect",
-        console=Console(width=width),
-        error_console=Console(width=width, stderr=True),
+        console=Console(width=line_width()),
+        error_console=Console(width=line_width(), stderr=True),
         help="Feature selection from must-link and cannot-link pairs, few labels, or none.",
         help_format="markdown",
         help_epilogue=_COMMON,

@@ -6,7 +6,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib import import_module
 from pathlib import Path
@@ -222,7 +222,7 @@ def _from_module(name: str) -> Any:
 
 
 def make_selector(
-    choice: Choice, settings: Iterable[str], seed: int = 0, scale: str = "minmax"
+    choice: Choice, settings: Sequence[str], seed: int = 0, scale: str = "minmax"
 ) -> Any:
     """Create the selector of a method with parameters given as `name=value`.
 
@@ -231,7 +231,7 @@ def make_selector(
     given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
     if "random_state" in choice.parameters:
         given.setdefault("random_state", seed)
-    if _width_adapts(choice, given, scale):
+    if _width_adapts(choice, settings, scale):
         given["sigma"] = "auto"
     if choice.method.wraps and given.get("estimator") is None:
         name = choice.name
@@ -256,27 +256,24 @@ def make_selector(
     return Ranked(choice.selector(**given), "auto")
 
 
-def _width_adapts(choice: Choice, given: dict[str, Any], scale: str) -> bool:
-    assumes_minmax = isinstance(choice.parameters.get("sigma"), float)
-    return scale != "minmax" and choice.is_ours and assumes_minmax and "sigma" not in given
+def _width_adapts(choice: Choice, settings: Sequence[str], scale: str) -> bool:
+    made_for_minmax = isinstance(choice.parameters.get("sigma"), float)
+    typed = any(one.partition("=")[0] == "sigma" for one in (*choice.settings, *settings))
+    return scale != "minmax" and choice.is_ours and made_for_minmax and not typed
 
 
-def about_width(choices: Iterable[Choice], settings: Iterable[str], scale: str) -> list[str]:
+def about_width(choices: Sequence[Choice], settings: Sequence[str], scale: str) -> list[str]:
     """Return notes on the effect of a scale other than [0, 1] on methods."""
-    notes, adapting = [], []
-    for choice in choices:
-        given = dict.fromkeys(one.partition("=")[0] for one in (*choice.settings, *settings))
-        if _width_adapts(choice, given, scale):
-            adapting.append(choice.name)
-        if choice.name == "variance" and scale == "standard":
-            notes.append(
-                "With --scale standard all features have variance 1, so variance cannot rank them; "
-                "use --scale minmax or --scale none."
-            )
-    if adapting:
+    notes = []
+    if adapting := [one.name for one in choices if _width_adapts(one, settings, scale)]:
         notes.append(
             f"{', '.join(adapting)}: sigma is set from the distances between rows, because its "
             "default assumes features in [0, 1]. Set sigma to choose it yourself."
+        )
+    if scale == "standard" and any(choice.name == "variance" for choice in choices):
+        notes.append(
+            "With --scale standard all features have variance 1, so variance cannot rank them; use "
+            "--scale minmax or --scale none."
         )
     return notes
 

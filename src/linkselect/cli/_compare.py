@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from linkselect._messages import many
+from linkselect._messages import about_constant, many
 from linkselect.cli import _supervision_input as supervision
 from linkselect.cli._choices import (
     Choice,
@@ -154,8 +154,6 @@ def compare(
     seed
         The random seed.
     """
-    from linkselect.report._summary import about_constant
-
     output.check({"the table": table, "--pairs": pairs})
     how.check()
     data = read_table(table, kept_beside(pairs, read))
@@ -164,8 +162,8 @@ def compare(
     choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
     selectors = {one.name: _selector(one, on_conflict, seed, prepare.scale) for one in choices}
-    notes = [*data.notes, *about_pairs, *_check(selectors, data, links)]
-    notes += about_width(choices, (), prepare.scale)
+    notes = [*data.notes, *about_pairs, *supervision.check_supervision(selectors, data, links)]
+    notes += [*supervision.about_rows(selectors, data), *about_width(choices, (), prepare.scale)]
     data, prepare, more, seen = settle_values(data, prepare, max_memory=read.max_memory)
     keep_signs(selectors.values(), prepare, seen)
     links, about_conflicts = _without_conflicts(links, on_conflict)
@@ -204,13 +202,6 @@ def _chosen(names: str | None, known: str) -> list[Choice]:
     if not found:
         raise UsageError("--methods is empty. Write, for example, --methods fisher,relieff.")
     return list(found.values())
-
-
-def _check(selectors: dict[str, Any], data: Table, links: Any) -> list[str]:
-    """Check that the methods have the supervision they need; return notes on it."""
-    methods = {name: described(selector) for name, selector in selectors.items()}
-    notes = supervision.check_supervision(methods, data, links)
-    return [*notes, *supervision.about_rows(methods, data)]
 
 
 def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[Any, list[str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from linkselect._messages import first_few
 from linkselect.cli._errors import InputError, UsageError, nearest, shown
 
 if TYPE_CHECKING:
@@ -145,14 +146,12 @@ def has_copies(selector: Any, X: Any) -> bool:
 
 def about_copies(reasons: list[str], features: list[str]) -> list[str]:
     """Return a note on copies of selected features that were not selected."""
-    pairs = [
-        (feature, reason.removeprefix("copy of "))
+    named = [
+        f"{shown(feature)} (of {shown(reason.removeprefix('copy of '))})"
         for feature, reason in zip(features, reasons, strict=True)
         if reason.startswith("copy of ")
     ]
-    if not pairs:
-        return []
-    named = ", ".join(f"{shown(feature)} (of {shown(other)})" for feature, other in pairs[:3])
-    more = f", and {len(pairs) - 3:,} more" if len(pairs) > 3 else ""
-    what = "copy of a selected feature is" if len(pairs) == 1 else "copies of selected features are"
-    return [f"{len(pairs):,} {what} left out: {named}{more}. --copies all ranks all of them."]
+    note = (
+        f"Left out as copies of selected features: {first_few(named, 3)}. --copies all ranks them."
+    )
+    return [note] if named else []

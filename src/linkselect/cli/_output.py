@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linkselect._files import written_whole
+from linkselect._messages import many
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._terminal import QUIET, plain, say, say_json
 
@@ -209,9 +210,8 @@ def note_on_formulas(names: Iterable[str], *written: Path | None) -> list[str]:
     odd = [name for name in names if _is_formula(name)]
     if not odd:
         return []
-    some = "1 name begins" if len(odd) == 1 else f"{len(odd):,} names begin"
     return [
-        f"{some} like a formula, such as {shown(odd[0])}, which a spreadsheet would run. "
+        f"A spreadsheet would run {many(len(odd), 'name')} as a formula, such as {shown(odd[0])}. "
         "--escape-formulas puts a quote before such names in --out, but not in --select."
     ]
 

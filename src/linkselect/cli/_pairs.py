@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from functools import partial
 from pathlib import Path
@@ -11,7 +12,6 @@ from cyclopts import Parameter
 
 from linkselect._messages import many, shortened
 from linkselect.cli import _output as output
-from linkselect.cli import _terminal as terminal
 from linkselect.cli._choices import Seed, described, make_selector, method_named
 from linkselect.cli._errors import InputError, UsageError, notes_of, problem_of, shown
 from linkselect.cli._feature_count import number_typed
@@ -33,6 +33,7 @@ from linkselect.cli._supervision_input import (
 )
 from linkselect.cli._tables import DEFAULT_READING, Reading, Table, read_rows, read_table
 from linkselect.cli._tables.reading import TableFile
+from linkselect.cli._terminal import SHORTEST_NAME, say, say_json, say_notes, text_table
 
 if TYPE_CHECKING:
     from linkselect.evaluation._pair_worth import PairWorth
@@ -86,8 +87,8 @@ def make(
     _write(drawn, out)
     named = "obs_names" if read.id_column is None else f"the ids of {shown(read.id_column)}"
     by_number = isinstance(next(iter(drawn.ids), 0), int)
-    terminal.say(f"{out}: {_counted(drawn)}, by {'row numbers from 0' if by_number else named}.")
-    terminal.say_notes(notes)
+    say(f"{out}: {_counted(drawn)}, by {'row numbers from 0' if by_number else named}.")
+    say_notes(notes)
 
 
 def check(
@@ -119,9 +120,7 @@ def check(
     absent = [] if ids is None else absent_ids(found, ids)
     held = found if ids is None else found.restrict(ids)
     record = {**found.summary(ids), "adaptive": held.n_adaptive, "absent": absent}
-    terminal.say_json(record) if json else terminal.say(
-        _describe(held, record, pairs, table is not None)
-    )
+    say_json(record) if json else say(_describe(held, record, pairs, table is not None))
     if record["conflicts"] or absent:
         raise InputError(_what_is_wrong(record, pairs))
 
@@ -175,22 +174,18 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
-        terminal.say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
+        say_json([{"cannot": one.cannot, "chain": one.chain} for one in conflicts])
         return
     if not found.n_conflicts:
-        terminal.say(
-            f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}."
-        )
+        say(f"{pairs.name}: no conflicts in {many(found.n_must + found.n_cannot, 'pair')}.")
         return
-    terminal.say(
-        f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} in conflict with the must-links."
-    )
+    say(f"{pairs.name}: {many(found.n_conflicts, 'cannot-link')} in conflict with the must-links.")
     for conflict in conflicts:
         a, b = conflict.cannot
         chain = " = ".join(map(str, conflict.chain))
-        terminal.say(f"\n{a} and {b} have a cannot-link, but must-links join them:\n  {chain}")
+        say(f"\n{a} and {b} have a cannot-link, but must-links join them:\n  {chain}")
         n_links = many(len(conflict.chain) - 1, "must-link")
-        terminal.say(f"  Remove the cannot-link, or one link from this chain of {n_links}.")
+        say(f"  Remove the cannot-link, or one link from this chain of {n_links}.")
 
 
 def worth(
@@ -237,7 +232,7 @@ def worth(
         )
     data, links, notes = _read_both(pairs, table, read, out)
     selector.set_params(n_features_to_select=number_typed(n_features, data))
-    notes += check_supervision({choice.name: about}, data, links)
+    notes += check_supervision({choice.name: selector}, data, links)
     data, prepare, more, _ = settle_values(data, prepare)
     notes += more
     from linkselect.evaluation import pair_worth
@@ -257,15 +252,15 @@ def worth(
     if len(records) == 1:
         unknown = "the only pair, so nothing to compare"
     if json:
-        terminal.say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
+        say_json({"method": choice.name, "n_features": len(data.names), "pairs": records})
     else:
-        terminal.say(
+        say(
             f"Change in the ranking without each pair ({choice.name}, "
             f"{many(len(data.names), 'feature')}; -1 is one rank better):\n"
         )
         header = ["pair", "link", "mean shift", "replaced", "largest changes in rank"]
         _say_pairs(header, [_worth_row(one, unknown) for one in records], left=[0, 1, 4])
-        terminal.say_notes(notes)
+        say_notes(notes)
     _write_records(out, [{**one, "moved": _moved_text(one, unknown)} for one in records])
 
 
@@ -286,10 +281,8 @@ def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None
     """List the features that move, with their changes in rank; - is better."""
     if record["rank_shift"] is None:
         return unknown
-    moved = [(one["feature"], one["places"]) for one in record["moved"][:n_moved]]
-    if n_moved is not None:  # in a narrow column
-        moved = [(shortened(name, terminal.SHORTEST_NAME), places) for name, places in moved]
-    return ", ".join(f"{name} {places:+d}" for name, places in moved)
+    moved, length = record["moved"][:n_moved], SHORTEST_NAME if n_moved else sys.maxsize
+    return ", ".join(f"{shortened(one['feature'], length)} {one['places']:+d}" for one in moved)
 
 
 def _worth_row(record: dict[str, Any], unknown: str) -> list[str]:
@@ -340,19 +333,15 @@ def suspects(
         found = suspect_pairs(prepare.applied(data), links, data.ids)
     records = [one._asdict() for one in found]
     if json:
-        terminal.say_json(records)
+        say_json(records)
     else:
-        terminal.say(
-            "Pairs that the other pairs contradict (above 0, a pair looks like the other kind):\n"
-        )
+        say("Pairs that the other pairs contradict (above 0, a pair looks like the other kind):\n")
         rows = [
             [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
-        terminal.say(
-            "\nCheck the first pairs again. None was removed, since that does not help reliably."
-        )
-        terminal.say_notes(notes)
+        say("\nCheck the first pairs again. None was removed, since that does not help reliably.")
+        say_notes(notes)
     _write_records(out, records)
 
 
@@ -368,10 +357,10 @@ def _read_both(
 
 
 def _say_pairs(header: list[str], rows: list[list[str]], left: list[int]) -> None:
-    terminal.say(terminal.text_table(header, rows[:_SHOWN], left=left))
+    say(text_table(header, rows[:_SHOWN], left=left))
     more = len(rows) - _SHOWN
     if more > 0:
-        terminal.say(f"  ... and {many(more, 'more pair')}; --out FILE writes them all.")
+        say(f"  ... and {many(more, 'more pair')}; --out FILE writes them all.")
 
 
 def _write_records(path: Path | None, records: list[dict[str, Any]]) -> None:
@@ -393,7 +382,7 @@ def convert(source: Path, target: Path, /) -> None:
     output.check_apart({"the source": source}, {"The target": target})
     found = read_pairs(source, by_id=None)
     _write(found, target)
-    terminal.say(f"{target}: {_counted(found)}.")
+    say(f"{target}: {_counted(found)}.")
 
 
 def _counted(pairs: Pairs) -> str:

@@ -233,11 +233,9 @@ def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
 
 def _about_rounding(table: Table, places: IntArray) -> str:
     """Return a note on columns of integers that are too large to be exact."""
-    verb = "has" if len(places) == 1 else "have"
     return (
-        f"{many(len(places), 'column')} {verb} integers above 2^53, which lose precision "
-        f"({_listed(table, places)}). Leave ids out with --drop, or subtract the minimum of the "
-        "column first."
+        f"Integers above 2^53 lose precision in {many(len(places), 'column')} "
+        f"({_listed(table, places)}). Leave ids out with --drop, or subtract the minimum first."
     )
 
 
@@ -258,9 +256,8 @@ def _refuse_faint(table: Table, extent: FloatArray) -> None:
 
     faint = np.flatnonzero((extent > 0) & (extent < FAINT))
     if len(faint):
-        varies = "varies" if len(faint) == 1 else "vary"
         raise InputError(
-            f"{table.source}: {many(len(faint), 'feature')} {varies} by less than {FAINT:g} "
+            f"{table.source}: the range of {many(len(faint), 'feature')} is below {FAINT:g} "
             f"({_listed(table, faint)}), so that squared differences underflow to 0. Scale the "
             "features with --scale minmax, or leave them out with --drop."
         )

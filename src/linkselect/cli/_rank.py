@@ -204,14 +204,14 @@ def _job(
     selector = choices.make_selector(choice, settings, seed=wanted.seed, scale=prepare.scale)
     method = choices.described(selector)
     notes = [*whole.notes, *about_pairs, *choices.about_width([choice], settings, prepare.scale)]
-    notes += supervision.check_supervision({choice.name: method}, whole, links)
+    notes += supervision.check_supervision({choice.name: selector}, whole, links)
     nothing_known = whole.labels is None and links is None
     if wanted.n_permutations and (method.sees == "nothing" or nothing_known):
         raise UsageError(
             f"--p-values permutes labels or pairs, but {choice.name} uses neither here. Give "
             "--label or --pairs with a method that uses them."
         )
-    data, about = whole, supervision.about_rows({choice.name: method}, whole)
+    data, about = whole, supervision.about_rows({choice.name: selector}, whole)
     if about:
         if isinstance(whole, StoredTable):
             by_parts_of.check_labelled_fit(whole, read)

@@ -43,14 +43,14 @@ def labelled_rows(table: Table) -> str:
     return "some" if None in table.labels else "all"
 
 
-def about_rows(methods: Mapping[str, Method], table: Table) -> list[str]:
+def about_rows(selectors: Mapping[str, Any], table: Table) -> list[str]:
     """Return a note on the methods that use only the labelled rows."""
-    names = [name for name, method in methods.items() if method.sees == "labels"]
+    names = [name for name, one in selectors.items() if described(one).sees == "labels"]
     if not names or labelled_rows(table) != "some":
         return []
     n_labelled = int((table.codes() >= 0).sum())
     return [
-        f"{_listed(names)} {_verb('use', names)} only the {n_labelled:,} labelled rows of "
+        f"{_listed(names)} use{'s' * (len(names) == 1)} only the {n_labelled:,} labelled rows of "
         f"{len(table.codes()):,}. link_selector, lsdf, scgs and similarity_constraint use all rows."
     ]
 
@@ -60,24 +60,19 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(others)} and {last}" if others else last
 
 
-def _verb(verb: str, names: Sequence[str]) -> str:
-    return verb if len(names) > 1 else f"{verb}s"
-
-
-def check_supervision(
-    methods: Mapping[str, Method], table: Table, pairs: Pairs | None
-) -> list[str]:
+def check_supervision(selectors: Mapping[str, Any], table: Table, pairs: Pairs | None) -> list[str]:
     """Check that methods have the supervision they need; return notes on labels and pairs.
 
     Parameters
     ----------
-    methods : mapping of str to Method
-        The descriptions of the methods, by their names on the command line.
+    selectors : mapping of str to selector
+        The methods, by their names on the command line.
     table, pairs
         The table with its labels, and the pairs.
     """
     if pairs is not None and not pairs.ids:
         raise InputError("The file contains no pairs. Write one per line, below the line a,b,link.")
+    methods = {name: described(selector) for name, selector in selectors.items()}
     for name, method in methods.items():
         by_either = method.sees == "pairs" and method.needs and pairs is None
         if "labels" in method.needs and table.labels is None:
@@ -103,7 +98,7 @@ def _unused(methods: Mapping[str, Method], table: Table, has_pairs: bool) -> lis
         unused += ["pairs"] * (has_pairs and method.sees != "pairs")
         ignoring.setdefault(" and ".join(unused), []).append(name)
     parts = [
-        f"{_listed(names)} {_verb('ignore', names)} {unused}"
+        f"{_listed(names)} ignore{'s' * (len(names) == 1)} {unused}"
         for unused, names in ignoring.items()
         if unused
     ]
@@ -225,14 +220,11 @@ def _suspect_columns(table: Table) -> Iterator[str]:
     suspects = [name for name in table.names if name.casefold() in like_labels | _LIKE_IDS]
     if suspects:
         options = [
-            f"--{'id-column' if name.casefold() in _LIKE_IDS else 'label'} {shown(name)}"
+            f"--{'id-column' if name.casefold() in _LIKE_IDS else 'label'} {shown(name)}, "
             for name in suspects
         ]
-        ranked, doubt = "is ranked as a feature", "it is not one"
-        if len(suspects) > 1:
-            ranked, doubt = "are ranked as features", "they are not"
-        names = _listed([*map(shown, suspects)])
-        yield f"{names} {ranked}. If {doubt}, pass {_listed(options)}, or --drop."
+        listed = ", ".join(map(shown, suspects))
+        yield f"Ranked, but perhaps not features: {listed}. Pass {''.join(options)}or --drop."
     if labels := [shown(name) for name in table.left_out if name.casefold() in like_labels]:
         yield f"If {labels[0]} contains the classes, pass --label {labels[0]}."
     if "-1" in table.classes and len(table.classes) > 2:

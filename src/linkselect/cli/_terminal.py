@@ -24,7 +24,7 @@ QUIET = ContextVar("QUIET", default=False)
 # Includes characters that change the writing direction, which could disguise a name.
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # Wrapped lines are indented to the text after this.
-_LABEL = re.compile(r" *((Warning|Note): )?")
+_LABEL = re.compile(r"^ *((Warning|Note): )?")
 # No line breaks at these spaces: "p = 0.05", "10 %", "0.92 ± 0.07".
 _GLUED = re.compile(r"(?<=[ (][pr]) (?=[=<])|(?<=[ (][pr] [=<]) | (?=[%±])|(?<=±) ")
 
@@ -36,26 +36,22 @@ def line_width() -> int:
     return min(shutil.get_terminal_size((WIDEST, 24)).columns, WIDEST)
 
 
-def say(text: str = "", *, error: bool = False) -> None:
+def say(text: str = "", *, error: bool = False, stream: TextIO | None = None) -> None:
     """Print text in wrapped lines, to standard error if it is an error.
 
     With --quiet only errors are printed. Control characters from a file are escaped, because they
     could rewrite what the terminal shows.
     """
     if error or not QUIET.get():
-        _say(text, sys.stderr if error else sys.stdout)
+        lines = _CONTROL.sub(_visible, text).split("\n")
+        text = "\n".join(part for line in lines for part in wrapped(line, line_width()))
+        _print(text, sys.stderr if error else stream or sys.stdout)
 
 
 def say_notes(notes: Iterable[str], label: str = "Note") -> None:
     """Print each note once, to standard error, so that a pipe receives only the result."""
-    if not QUIET.get():
-        for note in dict.fromkeys(notes):
-            _say(f"{label}: {note}", sys.stderr)
-
-
-def _say(text: str, stream: TextIO) -> None:
-    lines = _CONTROL.sub(_visible, text).split("\n")
-    _print("\n".join(part for line in lines for part in wrapped(line, line_width())), stream)
+    for note in dict.fromkeys(notes):
+        say(f"{label}: {note}", stream=sys.stderr)
 
 
 def say_json(value: Any) -> None:
@@ -104,8 +100,7 @@ def wrapped(line: str, width: int) -> list[str]:
     """
     from rich.cells import cell_len
 
-    label = _LABEL.match(line)
-    indent = " " * len(label[0] if label else "")
+    indent = " " * (len(line) - len(_LABEL.sub("", line)))
     first, *words = _GLUED.sub("\xa0", line).split(" ")
     lines = [first]
     for word in words:
@@ -132,51 +127,35 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
     """
     from rich.cells import cell_len
 
-    cells = [[_CONTROL.sub(_visible, one).replace("\n", "\\n") for one in row] for row in rows]
-    table = [list(header), *cells]
+    table = [[_CONTROL.sub(_visible, cell).replace("\n", "\\n") for cell in row] for row in rows]
+    table.insert(0, list(header))
     last, n_repeated, room = len(header) - 1, min(left) + 1, line_width()
-    widths = [max(map(cell_len, column)) for column in zip(*table, strict=True)]
-    widths = [one if i == last else min(one, LONGEST_NAME) for i, one in enumerate(widths)]
+    widths = [min(max(map(cell_len, column)), LONGEST_NAME) for column in zip(*table, strict=True)]
+    widths[last] = max(cell_len(row[last]) for row in table)
     for place in sorted(left, reverse=True):
         excess = sum(widths) + 2 * last - room
         widths[place] -= max(min(excess, widths[place] - SHORTEST_NAME), 0)
     blocks = [list(range(n_repeated))]
     for place in range(n_repeated, len(header)):
-        block = [*blocks[-1], place]
-        is_wide = sum(widths[i] + 2 for i in block) - 2 > room
+        is_wide = sum(widths[i] + 2 for i in blocks[-1]) + widths[place] > room
         if is_wide and len(blocks[-1]) > n_repeated:
-            blocks.append([*range(n_repeated), place])
-        else:
-            blocks[-1] = block
+            blocks.append(list(range(n_repeated)))
+        blocks[-1].append(place)
+
+    def lines_of(row: Sequence[str], block: Sequence[int]) -> Iterator[str]:
+        cells = [
+            wrapped(row[i], widths[i]) if i == last else [_fitted(row[i], widths[i])] for i in block
+        ]
+        for texts in zip_longest(*cells, fillvalue=""):
+            named = zip(block, texts, strict=True)
+            yield "  ".join(
+                (one.ljust if i in left else one.rjust)(widths[i] - cell_len(one) + len(one))
+                for i, one in named
+            ).rstrip()
+
     return "\n\n".join(
-        "\n".join(
-            line
-            for row in table
-            for line in _row_lines([(row[i], widths[i], i in left, i == last) for i in block])
-        )
-        for block in blocks
+        "\n".join(line for row in table for line in lines_of(row, block)) for block in blocks
     )
-
-
-def _row_lines(cells: Sequence[tuple[str, int, bool, bool]]) -> Iterator[str]:
-    """Yield the lines of a row, from the text and width of each cell.
-
-    The last two entries of a cell are whether it is aligned to the left, and whether it is the
-    last of the table, which is wrapped.
-    """
-    from rich.cells import cell_len
-
-    columns = [
-        wrapped(text, width) if is_left and is_last else [_fitted(text, width)]
-        for text, width, is_left, is_last in cells
-    ]
-    for line in zip_longest(*columns, fillvalue=""):
-        padded = (
-            text + space if is_left else space + text
-            for text, (_, width, is_left, _) in zip(line, cells, strict=True)
-            for space in [" " * (width - cell_len(text))]
-        )
-        yield "  ".join(padded).rstrip()
 
 
 def _fitted(text: str, width: int) -> str:

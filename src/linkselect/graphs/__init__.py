@@ -1,4 +1,7 @@
-"""Graphs whose nodes are samples, built from neighbours, kernels, labels or pairs."""
+"""Graphs whose nodes are samples, built from neighbours, kernels, labels or pairs.
+
+C3 to C7 are the names of constraint scores in Salmi, Hammouche & Macaire (2020).
+"""
 
 from linkselect.graphs._distance_graphs import (
     auto_sigma,

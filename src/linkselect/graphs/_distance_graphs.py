@@ -69,10 +69,10 @@ def nearest(
     rows: Products | None = None,
     n_jobs: int | None = None,
 ) -> Found:
-    """Find the nearest neighbours of some samples among some others.
+    """Find the nearest neighbours of query samples in a pool of samples.
 
-    The neighbours of each row in `queries` are searched in `pool`; a row is not its own neighbour.
-    If the pool has at most `n_neighbors` other rows, all of them are returned.
+    A sample is not its own neighbour. If the pool has at most `n_neighbors` other samples, all of
+    them are returned.
 
     Parameters
     ----------

@@ -118,7 +118,7 @@ class Groups:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Join every pair of samples within a group by a Gaussian weight, computed when needed.
+    """Join all samples within groups by edges with Gaussian weights, computed when needed.
 
     Attributes
     ----------

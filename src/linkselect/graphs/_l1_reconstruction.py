@@ -88,7 +88,7 @@ def l1_solver(
     max_iter: int,
     solver: Solver,
 ) -> Solve:
-    """Return a function that solves a tile of samples, with all shared computations done once.
+    """Return a function that solves a tile (a set of samples); shared computations are done once.
 
     Parameters
     ----------

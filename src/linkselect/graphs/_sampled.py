@@ -54,7 +54,7 @@ class Queries:
 
 
 def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Generator) -> Queries:
-    """Draw queries; marked samples are always queries if they are at most half of them.
+    """Draw queries, including all marked samples if these are at most half of the queries.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
     Returns
     -------
     Queries
-        The queries.
+        The row numbers of the queries.
     """
     always = np.flatnonzero(first)
     if 2 * len(always) > max_queries:
@@ -149,7 +149,7 @@ def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
 def sampled_edges(
     X: Any, n_neighbors: int, queries: Queries, n_jobs: int | None = None
 ) -> SampledEdges:
-    """Find the neighbours of the queries, and whether these find the queries in turn.
+    """Find the neighbours of the queries, and for each edge the ends that find it.
 
     Parameters
     ----------

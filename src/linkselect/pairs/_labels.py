@@ -76,7 +76,7 @@ def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
         meant = "class" if noun == "label" else noun
         verb = "is" if empty.sum() == 1 else "are"
         warn_user(
-            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} missing because of the text "
+            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} treated as missing: the text "
             f"{' or '.join(found)}.",
             hint=f'If it is a {meant}, rename it, for example to "none".',
         )

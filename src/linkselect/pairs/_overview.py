@@ -29,7 +29,7 @@ def pairs_view(pairs: Pairs) -> str:
         ("must-links", f"{pairs.n_must:,}", _first(shown.must)),
         ("cannot-links", f"{pairs.n_cannot:,}", _first(shown.cannot)),
         ("samples named", f"{n_named:,}{of_all}", _first(pairs.ids)),
-        ("groups connected by must-links", f"{len(groups):,}", _first(groups)),
+        ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
         ("conflicts", f"{pairs.n_conflicts:,}", ""),
     ]
     if pairs.n_adaptive:

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect._messages import shortened
+
 if TYPE_CHECKING:
     import os
 
@@ -126,11 +128,7 @@ def note(
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
     """Put a name on one line; a long name is shortened in its middle."""
     text = "".join(" " if unicodedata.category(sign)[0] == "C" else sign for sign in str(name))
-    text = " ".join(text.split())
-    if len(text) <= longest:
-        return text
-    head = longest // 2
-    return f"{text[:head]}…{text[head + 1 - longest :]}"
+    return shortened(" ".join(text.split()), longest, "…")
 
 
 def text_width(text: str, size: float) -> float:
@@ -144,11 +142,11 @@ def text_width(text: str, size: float) -> float:
 
 def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
     """Shorten a name until it is no wider than this, because letters differ in width."""
-    shortened = short_name(name, longest)
-    while longest > 3 and text_width(shortened, size) > inches:
-        longest = min(longest, len(shortened)) - 1
-        shortened = short_name(name, longest)
-    return shortened
+    fitted = short_name(name, longest)
+    while longest > 3 and text_width(fitted, size) > inches:
+        longest = min(longest, len(fitted)) - 1
+        fitted = short_name(name, longest)
+    return fitted
 
 
 def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:

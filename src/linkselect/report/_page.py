@@ -172,9 +172,7 @@ def environment_of(package: str) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters.update(
-        score=_score_on_page, share=_share, sentence=_sentence, p_text=p_text
-    )
+    environment.filters.update(score=_score_on_page, share=_share, p_text=p_text)
     environment.globals.update(many=many, pairs_text=pairs_text)
     as_json = {"sort_keys": True, "allow_nan": False, "separators": (",", ":")}
     environment.policies["json.dumps_kwargs"] = as_json
@@ -183,11 +181,6 @@ def environment_of(package: str) -> Environment:
 
 def _packaged(name: str) -> str:
     return (files("linkselect.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _sentence(note: str) -> str:
-    """Capitalize a note, which may start in lower case because the terminal puts "Note:" first."""
-    return re.sub(r"^[a-z]+(?= )", lambda word: word[0].capitalize(), note)
 
 
 def _score_on_page(score: Score) -> str:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 import linkselect
 from linkselect._arrays import IntArray
 from linkselect._display import check_shape, checked_names
-from linkselect._messages import GuidedTypeError, many
+from linkselect._messages import GuidedTypeError, about_constant, many
 from linkselect._samples import Samples, as_samples
 from linkselect._samples.checks import index_of, refuse_stored
 from linkselect._search.correlations import COPY, FEWEST_FOR_COPIES
@@ -147,11 +147,7 @@ def summarize(
         "number_of_features": describe_number(selector, number),
         "profiles": describe_profiles(*shown) if view else None,
         "alarms": alarms(found, data["n_features"]),
-        "notes": [
-            *map(plain_text, ignored if notes is None else notes),
-            *_pair_notes(supervision, notes is None),
-            *_notes(selector, data, supervision, ranking),
-        ],
+        "notes": list(_notes(notes, ignored, selector, data, supervision, ranking)),
         "warnings": [plain_text(warning) for warning in warnings],
         "seconds": None if seconds is None else round(seconds, 4),
     }
@@ -343,22 +339,21 @@ def _python_call(selector: Any, y: Any, pairs: Pairs | None, sample_ids: Any) ->
     return f"from linkselect import {names}\n\nselector = {selector!r}\nselector.fit({given})"
 
 
-def _pair_notes(supervision: schema.SupervisionSummary, with_lost: bool) -> Iterator[str]:
-    """Yield notes on pairs that the method could not use; given notes may report lost pairs."""
-    if n_conflicts := supervision.get("n_conflicts"):
-        yield f"Ignored {many(n_conflicts, 'contradicted cannot-link')}."
-    if with_lost and (n_lost := supervision.get("lost")):
-        yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
-
-
 def _notes(
+    given: Sequence[str] | None,
+    ignored: Sequence[str],
     selector: Any,
     data: schema.DataSummary,
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
 ) -> Iterator[str]:
-    """Yield notes on facts that limit what the ranking shows."""
+    """Yield the given notes, or those on ignored supervision, and notes on data and ranking."""
     n_constant, n_unscored = data["n_constant"], sum(one is None for one in ranking["score"])
+    yield from map(plain_text, ignored if given is None else given)
+    if n_conflicts := supervision.get("n_conflicts"):
+        yield f"Ignored {many(n_conflicts, 'contradicted cannot-link')}."
+    if given is None and (n_lost := supervision.get("lost")):  # given notes report them
+        yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
     if supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE:
         yield f"Only {supervision['coverage']:.1%} of the samples have a label or a pair."
     # If values were imputed, the preparation describes it.
@@ -371,13 +366,6 @@ def _notes(
     knows_more = describe(selector).searches or hasattr(selector, "selection_frequencies_")
     if not knows_more and _tied_at_the_cut(ranking):
         yield TIED
-
-
-def about_constant(n_constant: int, n_features: int) -> list[str]:
-    """Return a note on constant features, if there are any."""
-    verbs = "is constant and carries" if n_constant == 1 else "are constant and carry"
-    note = f"{n_constant:,} of {many(n_features, 'feature')} {verbs} no information."
-    return [note] if n_constant else []
 
 
 def _tied_at_the_cut(ranking: schema.RankingSummary) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linkselect._messages import many, shortened
+from linkselect._messages import first_few, many, shortened
 from linkselect.evaluation._significance import p_text
 from linkselect.report._schema import EstimateSummary, Summary, ValidationSummary
 
@@ -34,8 +34,7 @@ def describe_validation(found: Validation | None, names: Sequence[str]) -> Valid
         ]
         for twins in found.twins
     ]
-    summary: ValidationSummary = plain  # type: ignore[assignment]
-    return summary
+    return plain  # type: ignore[return-value]
 
 
 def alarms(found: ValidationSummary | None, n_features: int) -> list[str]:
@@ -115,14 +114,10 @@ def _claim_lines(found: ValidationSummary) -> list[str]:
         ("chance", found["better_than_chance"], found.get("p_value")),
         (SAME_NUMBER, found.get("better_than_random"), found.get("p_random")),
     ]
-    verdicts: dict[str, list[str]] = {}
-    for name, holds, p in claims:
-        if p is not None:
-            verdict = "better" if holds else "not significantly better"
-            verdicts.setdefault(verdict, []).append(f"than {name} (p {p_text(p)})")
     text = "; ".join(
-        f"{verdict} {(' and ' if verdict == 'better' else ' or ').join(than)}"
-        for verdict, than in verdicts.items()
+        f"{'' if holds else 'not significantly '}better than {name} (p {p_text(p)})"
+        for name, holds, p in claims
+        if p is not None
     )
     return [f"{text[0].upper()}{text[1:]}."] if text else []
 
@@ -158,12 +153,8 @@ def _frequency_lines(found: ValidationSummary) -> list[str]:
     shares = found["selected_again"]
     if not shares:
         return []
-    places = sorted(range(len(shares)), key=lambda place: (shares[place], place))[:MOST_NAMED]
-    unsure = [
-        f"{shortened(found['selected'][place])} ({shares[place]:.2f})"
-        for place in places
-        if shares[place] < 1
-    ]
+    worst = sorted(zip(shares, range(len(shares)), found["selected"], strict=True))[:MOST_NAMED]
+    unsure = [f"{shortened(name)} ({share:.2f})" for share, _, name in worst if share < 1]
     together = found.get("together") or shares
     line = (
         f"Selection frequency over {many(found['n_resamples'], 'resample')}: mean "
@@ -191,9 +182,7 @@ def _twin_lines(found: ValidationSummary) -> list[str]:
             listed.setdefault(frozenset((name, other["feature"])), text)
     if not listed:
         return []
-    more = len(listed) - MOST_NAMED
-    named = ", ".join([*listed.values()][:MOST_NAMED])
-    return [f"Highly correlated: {named}{f', and {more:,} more' if more > 0 else ''}."]
+    return [f"Highly correlated: {first_few([*listed.values()], MOST_NAMED)}."]
 
 
 def selected_line(summary: Summary) -> str:

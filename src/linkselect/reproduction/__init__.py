@@ -1,4 +1,4 @@
-"""The four papers: data sets, protocols, tables and figures, and runs that can be resumed."""
+"""Reproduction of four papers: data sets, protocols, tables, figures and resumable runs."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from linkselect.reproduction._splits import random_pairs as random_pairs
     from linkselect.reproduction._splits import stratified_half as stratified_half
 
-# Names load their module at first use: data sets can be read without scikit-learn's classifiers,
-# and splits without any of the papers.
+# A module is imported when one of its names is first used: data sets can be read without importing
+# scikit-learn's classifiers, and splits without importing any of the papers.
 _HOMES = {
     "DataNotFoundError": "_datasets",
     "Dataset": "_datasets",

@@ -1,7 +1,7 @@
-"""How many of a table's numbers agree with the published ones.
+"""Agreement between reproduced and published numbers.
 
-One rule for all papers: numbers are compared unrounded. Any lead counts, and 2.04 points is not
-within 2.
+The rule is the same for all papers: numbers are compared unrounded, so 2.04 points is not within 2,
+and any difference decides which method wins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -12,19 +12,19 @@ from linkselect.reproduction._paper import Cell
 AVERAGE_RANK, FEATURES, RANK_SUM = "average rank", "number of features", "rank sum"
 LINKS, RATIO, SHARE, SECONDS = "number of links", "ratio", "share", "seconds"
 UNITS_OF_MEASURES = {"|M|": LINKS, "NML": RATIO, "CNML": SHARE}
-# Sums that differ by no more are equal except for rounding.
+# Smaller differences are rounding errors.
 TINY = 1e-9
 
 
 @dataclass(frozen=True)
 class Tolerance:
-    """What counts as agreement: a distance in points, or as a share of the published number."""
+    """The largest difference that counts as agreement, in points or relative to the publication."""
 
     distance: float
     relative: bool = False
 
     def agrees(self, cell: Cell) -> bool:
-        """Tell whether ours is no farther from the published number; not if there is none."""
+        """Return whether our number is within the tolerance; False without a published number."""
         gap = difference(cell)
         if gap is None or cell.published is None:
             return False
@@ -41,7 +41,7 @@ NEAR_NUMBERS = (Tolerance(0.15, relative=True),)
 
 
 def unit_of(cell: Cell, table_unit: str) -> str:
-    """Return the unit of a cell: its table's, except in rows that count something else.
+    """Return the unit of a cell, which differs from that of its table in some rows.
 
     Examples
     --------
@@ -57,9 +57,9 @@ def unit_of(cell: Cell, table_unit: str) -> str:
 
 
 def tolerances_of(unit: str) -> tuple[Tolerance, ...]:
-    """Return the steps of agreement in a unit, none if single numbers are not compared.
+    """Return the tolerances for a unit, smallest first; none if single numbers are not compared.
 
-    Times were taken on two machines, and rank sums show which method wins.
+    Times were measured on different machines, and rank sums are compared by the winning method.
     """
     if unit.startswith((RANK_SUM, SECONDS)):
         return ()
@@ -69,17 +69,20 @@ def tolerances_of(unit: str) -> tuple[Tolerance, ...]:
 
 
 def difference(cell: Cell) -> float | None:
-    """Return ours minus the published number, or None if there is none."""
+    """Return our number minus the published one, or None without a published number."""
     return None if cell.published is None else cell.ours - cell.published
 
 
 def compared(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells that have a published number."""
+    """Return the cells with a published number."""
     return [cell for cell in cells if cell.published is not None]
 
 
 def same_winners(cells: Iterable[Cell]) -> dict[tuple[str, str], bool]:
-    """Tell for each data set and setting whether a published winner has our lowest number."""
+    """Return for each data set and setting whether a published winner also wins here.
+
+    The winner has the lowest number.
+    """
     rows: dict[tuple[str, str], list[Cell]] = {}
     for cell in compared(cells):
         rows.setdefault((cell.dataset, cell.setting), []).append(cell)
@@ -94,7 +97,7 @@ def _has_published_winner(row: Sequence[Cell]) -> bool:
 
 
 def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
-    """Say how many numbers agree, unit by unit.
+    """Describe how many numbers agree, by unit.
 
     Examples
     --------
@@ -118,7 +121,7 @@ def _of_one_unit(cells: Sequence[Cell], unit: str) -> str:
         rows = same_winners(cells)
         return f"the published winner wins in {sum(rows.values())} of {len(rows)} rows"
     if unit.startswith(SECONDS):
-        return "not compared number by number, since the machines differ"
+        return "not compared, because the machines differ"
     first, *others = tolerances_of(unit)
     n_near = sum(map(first.agrees, cells))
     more = [f", {sum(map(step.agrees, cells))} within {step}" for step in others]

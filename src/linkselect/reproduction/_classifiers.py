@@ -1,4 +1,4 @@
-"""The papers' support vector machines, measured over the number of features."""
+"""Accuracy of the papers' support vector machines by number of features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -24,27 +24,27 @@ def rbf_svm_curve(
     C: float = 1.0,
     gamma: float | Literal["scale", "auto"] = "scale",
 ) -> FloatArray:
-    """Measure an SVM with Gaussian kernel with the first m features, for each wanted m.
+    """Compute the accuracy of an SVM with Gaussian kernel by number of features.
 
-    Liu, Sun & Zhang (2012) use this classifier, and state neither its cost nor its width.
+    Liu, Sun & Zhang (2012) use this classifier but report neither its cost nor its kernel width.
 
     Parameters
     ----------
     train, y_train : arrays of shape (n_train, d), (n_train,)
-        The training rows and their classes.
+        The training samples and their classes.
     test, y_test : arrays of shape (n_test, d), (n_test,)
-        The rows to classify.
+        The test samples and their classes.
     order : array of int
-        Features, best first.
+        The features, best first.
     n_features : ascending ints, optional
-        The numbers of features. Default: 1, 2, ... len(order).
+        The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     C, gamma : float
-        The cost, and the parameter of the kernel, as in scikit-learn's `SVC`.
+        The cost and the kernel parameter, as in scikit-learn's `SVC`.
 
     Returns
     -------
     array of float, one for each number of features
-        The share of test rows with the right class.
+        The share of correctly classified test samples.
     """
     from sklearn.svm import SVC
 
@@ -67,30 +67,30 @@ def linear_svm_curve(
     costs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
     n_folds: int = 5,
 ) -> FloatArray:
-    """Measure a linear SVM with the first m features; its cost is tuned on training rows.
+    """Compute the accuracy of a linear SVM with a tuned cost by number of features.
 
-    The cost is the one with the best accuracy in cross-validation over the training rows alone;
-    of equally good ones the smallest. Pan et al. (2013) use this classifier.
+    The cost is the one with the highest accuracy in cross-validation on the training samples, or
+    the smallest of several. Pan et al. (2013) use this classifier.
 
     Parameters
     ----------
     train, y_train, test, y_test, order, n_features
         As in `rbf_svm_curve`.
     costs : ascending floats
-        The costs to choose from.
+        The candidate costs.
     n_folds : int
-        Folds of the cross-validation; fewer if a class has fewer rows.
+        The number of folds of the cross-validation, at most the size of the smallest class.
 
     Returns
     -------
     array of float, one for each number of features
-        The share of test rows with the right class.
+        The share of correctly classified test samples.
     """
     counts = check_counts(n_features, len(order))
     smallest = int(np.unique(y_train, return_counts=True)[1].min())
     folds = _stratified_folds(y_train, min(n_folds, smallest)) if smallest > 1 else []
     rows = np.concatenate([train, test])[:, np.asarray(order)[: counts[-1]]].astype(np.float64)
-    # Inner products are updated by the added features only; an SVM then costs the same for any m.
+    # Only the products of the added features are computed for each number of features.
     products = np.zeros((len(rows), len(train)))
     accuracies = np.empty(len(counts))
     done = 0
@@ -132,7 +132,7 @@ def _svm_accuracy(
 ) -> float:
     from sklearn.svm import SVC
 
-    # Costs then mean the same whatever the features' scale and number.
+    # Normalize, so that a cost has the same effect for any number and scale of features.
     scale = np.trace(inside) / len(inside) or 1.0
     fitted = SVC(C=cost, kernel="precomputed").fit(inside / scale, y_train)
     return float(np.mean(fitted.predict(outside / scale) == y_test))
@@ -159,29 +159,31 @@ def cross_validated_curve(
     *,
     prepare: Callable[[NDArray[Any], IntArray], NDArray[Any]] = fill_missing,
 ) -> FloatArray:
-    """Measure one repetition of stratified cross-validation: ranked and fitted fold by fold.
+    """Compute the accuracy by number of features in one stratified cross-validation.
+
+    Features are ranked and the classifier is fitted separately in each fold.
 
     Parameters
     ----------
     X, y : arrays of shape (n, d), (n,)
-        The data.
+        The samples and their classes.
     rank : function of X and y
-        Returns features, best first. It sees the training rows of a fold only.
+        Returns the features, best first, from the training samples of a fold.
     curve : function
-        One of this module's curves.
+        An accuracy curve of this module.
     n_features : ascending ints
-        The numbers of features.
+        The numbers of features to evaluate.
     n_folds : int
-        10 in Liu, Sun & Zhang (2012), 5 in Pan et al. (2013).
+        The number of folds: 10 in Liu, Sun & Zhang (2012), 5 in Pan et al. (2013).
     random : numpy Generator
-        Deals the rows to folds.
+        The generator of the folds.
     prepare : function of X and the training rows
-        Returns all rows, scaled or filled by the training rows.
+        Returns all samples, scaled or imputed with statistics of the training rows.
 
     Returns
     -------
     array of float, one for each number of features
-        The share of all rows that were classified rightly when they were left out.
+        The share of samples classified correctly in their test fold.
     """
     hits: FloatArray | float = 0.0
     for train, test in _stratified_folds(y, n_folds, random):

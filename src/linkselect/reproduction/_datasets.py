@@ -1,4 +1,4 @@
-"""The data sets of the four papers: where they are looked for, and what must be in them."""
+"""The data sets of the four papers: their locations and required contents."""
 
 import hashlib
 import os
@@ -28,27 +28,28 @@ from linkselect.reproduction._fetch import (
 
 
 class DataNotFoundError(FileNotFoundError):
-    """Raised when a data set is neither in the data folder nor can be fetched."""
+    """Raised when a data set is not in the data folder and cannot be fetched."""
 
 
-@dataclass(frozen=True, eq=False)  # arrays have no plain equality
+@dataclass(frozen=True, eq=False)  # comparing arrays does not return a single Boolean
 class Dataset:
-    """A data set as the papers use it. Its arrays are read-only: loads share them.
+    """A data set as used in the papers. Its arrays are shared between loads and read-only.
 
     Parameters
     ----------
     name : str
-        Its name in the papers' tables.
+        The name in the papers' tables.
     X : array of float64, shape (n_samples, n_features)
-        Missing values are NaN. Rows are in the order of the source.
+        The samples in the order of the source; missing values are NaN.
     y : array of int64, shape (n_samples,)
-        Classes 0 to k - 1.
+        The classes, 0 to k - 1.
     class_names : tuple of str
-        The name of each value of `y`.
+        The name of each class.
     feature_names : tuple of str or None
-        None if the source names no features.
+        The names of the features; None if the source has none.
     image_shape : (height, width) or None
-        Pixels are column-major: `x.reshape(width, height).T` shows the picture upright.
+        For images, whose pixels are in column-major order: `x.reshape(width, height).T` is the
+        upright image.
     """
 
     name: str
@@ -61,25 +62,25 @@ class Dataset:
 
 @dataclass(frozen=True)
 class DatasetSpec:
-    """What a data set must be: its file, shape, class counts and checksum, and its source.
+    """The required file, shape, class counts and checksum of a data set, and its source.
 
     Parameters
     ----------
     name : str
-        Its name in the papers' tables.
+        The name in the papers' tables.
     file : str or None
-        The file in the data folder, with arrays X, y, class_names and, if known,
-        feature_names. None: scikit-learn ships the set.
+        The file in the data folder, with the arrays X, y, class_names and optionally
+        feature_names. None if scikit-learn includes the set.
     shape : (n_samples, n_features)
-        If the file has more rows, the first `n_samples` are taken.
+        The shape of X. If the file has more samples, only the first `n_samples` are used.
     class_counts : tuple of int
-        How many samples each class has.
+        The number of samples in each class.
     sha256 : str
-        Of the arrays, not of the file: see `checksum`.
+        The checksum of the arrays, not of the file: see `checksum`.
     source : UciSource or str
-        Where the set can be fetched, or where it comes from, in words.
+        Where to download the set, or a description of its origin.
     image_shape : (height, width) or None
-        Of sets of pictures.
+        The shape of each image in a set of images.
     """
 
     name: str
@@ -114,7 +115,7 @@ DATASETS = _read_table()
 
 
 def dataset_names() -> tuple[str, ...]:
-    """Return the names that `load_dataset` knows.
+    """Return the names of all data sets that `load_dataset` can load.
 
     Examples
     --------
@@ -126,12 +127,12 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
-    """Return the SHA-256 of a data set's contents, whatever type and file hold them.
+    """Return the SHA-256 checksum of X and y, independent of their types and file format.
 
-    Hashed are the shape of X as text, X as little-endian float64 in row order with one NaN and
-    one zero for all, and y as little-endian int64.
+    It covers the shape of X as text, X as little-endian float64 in row order with one
+    representation of NaN and of zero, and y as little-endian int64.
     """
-    values = np.array(X, dtype="<f8", order="C") + 0.0  # turns -0 into 0
+    values = np.array(X, dtype="<f8", order="C") + 0.0  # converts -0 to 0
     values[np.isnan(values)] = np.nan
     digest = hashlib.sha256(repr(tuple(map(int, values.shape))).encode())
     digest.update(values.tobytes())
@@ -140,7 +141,7 @@ def checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
 
 
 def cache_folder() -> Path:
-    """Return the folder that fetched data sets are kept in, whether or not it exists."""
+    """Return the folder for fetched data sets, which may not exist yet."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "linkselect"
 
@@ -152,27 +153,27 @@ def load_dataset(
     fetch: bool = True,
     progress: ProgressFunction | None = None,
 ) -> Dataset:
-    """Load a data set of the papers and check that it is the right one.
+    """Load a data set of the papers and verify its contents.
 
     Parameters
     ----------
     name : str
-        As in the papers' tables; `dataset_names()` lists them. Zhang, Chen & Zhou (2008) use
+        The name in the papers' tables; `dataset_names()` lists all. Zhang, Chen & Zhou (2008) use
         "ORL 64x64", Salmi, Hammouche & Macaire (2020) use "ORL".
     data_dir : path, optional
-        Where the files are. Default: the environment variable LINKSELECT_DATA, else the folder
-        for fetched sets, `~/.cache/linkselect` (XDG_CACHE_HOME is respected).
+        The folder of the files. Default: the environment variable LINKSELECT_DATA, otherwise the
+        folder for fetched sets, `~/.cache/linkselect` (XDG_CACHE_HOME is respected).
     fetch : bool
-        Download a set that is in neither folder from the UCI repository, if that has it. It is
-        kept in the folder for fetched sets. (Only tried against a server on this machine.)
+        Whether to download a set that is in neither folder from the UCI repository, if available
+        there. It is stored in the folder for fetched sets. (Tested only with a local server.)
     progress : function, optional
-        Called with the bytes received and expected while a set is fetched. Default: a bar on a
-        terminal, if rich is installed.
+        Called with the numbers of bytes received and expected during a download. Default: a
+        progress bar on a terminal if rich is installed.
 
     Returns
     -------
     Dataset
-        Its shape, class counts and checksum are those that the experiments were made with.
+        The data set, with the shape, class counts and checksum of the experiments.
 
     Examples
     --------
@@ -192,21 +193,21 @@ def load_dataset(
 def _spec(name: str) -> DatasetSpec:
     if name not in DATASETS:
         raise GuidedValueError(
-            f"There is no data set {name!r}.", f"Known are: {', '.join(DATASETS)}."
+            f"There is no data set {name!r}.", f"Choose one of: {', '.join(DATASETS)}."
         )
     return DATASETS[name]
 
 
 def folders(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders in which files are looked for; the one that was named must exist."""
+    """Return the folders to search for files; a folder named by the user must exist."""
     named = data_dir or os.environ.get("LINKSELECT_DATA")
     if not named:
         return [cache_folder()]
     if not Path(named).is_dir():
         raise DataNotFoundError(
-            f"There is no folder {str(named)!r}, which "
-            f"{'data_dir' if data_dir else 'LINKSELECT_DATA'} names. Name the folder of the data "
-            "files, or none to fetch what can be fetched."
+            f"{'data_dir' if data_dir else 'LINKSELECT_DATA'} is {str(named)!r}, but there is no "
+            "such folder. Pass the folder of the data files, or none to download the available "
+            "data sets."
         )
     return [Path(named), cache_folder()]
 
@@ -217,12 +218,12 @@ def _obtain(
     fetch: bool,
     progress: ProgressFunction | None,
 ) -> Path:
-    """Fetch the set into the cache and return its path, or say how to get it."""
-    places = " and ".join(map(str, folders(data_dir)))
+    """Fetch the set into the cache and return its path, or explain how to obtain it."""
+    places = " or ".join(map(str, folders(data_dir)))
     missing = (
-        f"The data set {spec.name!r} needs the file {spec.file}, looked for in {places}. "
+        f"The data set {spec.name!r} requires the file {spec.file}, which is not in {places}. "
         f"Source: {spec.source}. "
-        "Put the file there, or name its folder by data_dir=, --data-dir or LINKSELECT_DATA."
+        "Put the file there, or set its folder with data_dir=, --data-dir or LINKSELECT_DATA."
     )
     if not fetch or not isinstance(spec.source, UciSource):
         raise DataNotFoundError(missing)
@@ -237,9 +238,9 @@ def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | No
     names = source.class_names or source.labels
     _checked(
         Dataset(spec.name, X, y, names),
-        f"What was fetched from {uci_address()}/{source.files[0]}",
-        f"Get {spec.file} elsewhere and name its folder by data_dir=, --data-dir or "
-        "LINKSELECT_DATA; LINKSELECT_UCI names another address to fetch from.",
+        f"The file from {uci_address()}/{source.files[0]}",
+        f"Obtain {spec.file} elsewhere and set its folder with data_dir=, --data-dir or "
+        "LINKSELECT_DATA; LINKSELECT_UCI sets another download address.",
     )
     path = cache_folder() / str(spec.file)
     try:
@@ -248,14 +249,14 @@ def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | No
             np.savez_compressed(part, X=X, y=y, class_names=np.array(names))
     except OSError as error:
         raise FetchError(
-            f"{path} cannot be written ({error.strerror}). XDG_CACHE_HOME names another folder "
-            "for fetched sets."
+            f"Cannot write {path} ({error.strerror}). Set XDG_CACHE_HOME to use another folder for "
+            "fetched sets."
         ) from error
     return path
 
 
-# Units load their sets again and again, in any order; the file's time is in the key, so that a
-# replaced file is read anew.
+# Cached, because many runs load the same sets. The modification time is part of the key, so that a
+# replaced file is read again.
 @lru_cache(maxsize=12)
 def _read(name: str, path: Path, _changed: int) -> Dataset:
     spec = DATASETS[name]
@@ -263,10 +264,10 @@ def _read(name: str, path: Path, _changed: int) -> Dataset:
         dataset = _from_file(spec, path)
     except (BadZipFile, zlib.error, EOFError, KeyError, ValueError, TypeError, IndexError) as error:
         raise ValueError(
-            f"{path} is damaged, or no file with arrays X, y and class_names ({error}). "
-            f"Replace it, or remove it. Source: {spec.source}."
+            f"{path} is damaged or is not a file with the arrays X, y and class_names ({error}). "
+            f"Replace or remove it. Source: {spec.source}."
         ) from error
-    return _checked(dataset, str(path), "Replace the file, or remove it.")
+    return _checked(dataset, str(path), "Replace or remove the file.")
 
 
 def _from_file(spec: DatasetSpec, path: Path) -> Dataset:
@@ -297,7 +298,8 @@ def _shipped(name: str) -> Dataset:
         tuple(map(str, content.target_names)),
         tuple(map(str, content.feature_names)),
     )
-    return _checked(dataset, "scikit-learn", "Use a release of scikit-learn that has it.")
+    hint = "Install a version of scikit-learn that includes the original set."
+    return _checked(dataset, "The set in scikit-learn", hint)
 
 
 def _checked(dataset: Dataset, origin: str, hint: str) -> Dataset:
@@ -310,11 +312,11 @@ def _checked(dataset: Dataset, origin: str, hint: str) -> Dataset:
     if counts != spec.class_counts:
         differences.append(f"class counts {counts} instead of {spec.class_counts}")
     if not differences and checksum(dataset.X, dataset.y) != spec.sha256:
-        differences.append("other values or another order of rows (its checksum differs)")
+        differences.append("other values or another order of rows (the checksum differs)")
     if differences:
         raise ValueError(
-            f"{origin} does not hold the data set {dataset.name!r} that the experiments were "
-            f"made with: {'; '.join(differences)}. {hint} Source: {spec.source}."
+            f"{origin} differs from the data set {dataset.name!r} of the experiments: "
+            f"{'; '.join(differences)}. {hint} Source: {spec.source}."
         )
     dataset.X.flags.writeable = False
     dataset.y.flags.writeable = False

@@ -1,4 +1,4 @@
-"""Fetch data sets from the UCI repository: download, and turn text into arrays."""
+"""Download data sets from the UCI repository and convert their text to arrays."""
 
 import http.client
 import os
@@ -25,40 +25,40 @@ UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases"
 MAX_BYTES = 200_000_000
 MAX_SECONDS = 600.0
 
-# Called with the bytes received so far and the bytes expected (None if the server does not say).
+# Called with the numbers of bytes received and expected (None if the server does not send it).
 ProgressFunction = Callable[[int, int | None], None]
 
 
 class FetchError(OSError):
-    """Raised when a data set could not be downloaded, or is not what it should be."""
+    """Raised when a data set cannot be downloaded or has unexpected contents."""
 
 
 @dataclass(frozen=True)
 class UciSource:
-    """Where a set lies at UCI, and how its text becomes numbers.
+    """The location of a data set at UCI and its text format.
 
     Parameters
     ----------
     number : int
-        The set's number at UCI.
+        The number of the set at UCI.
     files : tuple of str
-        Paths below the repository's address. Rows of several files follow each other.
+        Paths relative to the address of the repository. Rows of several files are concatenated.
     labels : tuple of str
-        What stands for class 0, 1, ... in the text.
+        The text for the classes 0, 1, ...
     label : {"last", "first", "one-hot", "blocks"}
-        The label is the last or the first field of a row; or the last k fields are 0 except that
-        of the class; or there is none, the files hold columns side by side, and the classes are
-        blocks of equally many rows.
+        The format of the labels: "last" or "first" field of each row; "one-hot" for one last field
+        per class; or "blocks" for no labels. Then the classes are consecutive blocks of equal size,
+        and each file contains some of the columns.
     class_names : tuple of str
-        The names of the classes; default: the labels.
+        The names of the classes. Default: the labels.
     separator : str or None
-        Between fields; None: any white space.
+        The separator of fields; None for any white space.
     n_ids : int
-        How many fields in front are no features.
+        The number of leading fields that are not features.
     complete_only : bool
-        Leave out rows with missing values ("?").
+        Whether to omit rows with missing values ("?").
     digits : int or None
-        Round to this many significant digits: copies of the set differ in how many they keep.
+        The number of significant digits to round to, because copies of the set differ in precision.
     """
 
     number: int
@@ -78,20 +78,20 @@ class UciSource:
 def fetch_arrays(
     source: UciSource, n_features: int, progress: ProgressFunction | None = None
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Download a set and return X and y. The caller checks that they are the right ones.
+    """Download a set and return X and y, whose contents the caller must verify.
 
-    The environment variable LINKSELECT_UCI names another address of the repository, such as a
+    The environment variable LINKSELECT_UCI sets another address of the repository, such as a
     mirror.
 
     Parameters
     ----------
     source : UciSource
-        What to fetch.
+        The set to download.
     n_features : int
-        How many features a row has.
+        The number of features.
     progress : function, optional
-        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
-        installed.
+        Called with the numbers of bytes received and expected. Default: a progress bar on a
+        terminal if rich is installed.
     """
     base = uci_address()
     texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
@@ -99,14 +99,14 @@ def fetch_arrays(
         X, y = _arrays(source, texts, n_features)
     except ValueError as error:
         raise FetchError(
-            f"What {base}/{source.files[0]} holds does not read as the set UCI {source.number}: "
+            f"{base}/{source.files[0]} does not have the format of the set UCI {source.number}: "
             f"{error}"
         ) from error
     return X if source.digits is None else _rounded(X, source.digits), y
 
 
 def uci_address() -> str:
-    """Return the address of the UCI repository, or that of LINKSELECT_UCI."""
+    """Return the address of the UCI repository, which LINKSELECT_UCI can change."""
     return os.environ.get("LINKSELECT_UCI", UCI).rstrip("/")
 
 
@@ -125,14 +125,14 @@ def _arrays(
         return X, np.repeat(np.arange(len(source.labels)), len(X) // len(source.labels))
     n_labels = len(source.labels) if source.label == "one-hot" else 1
     width = source.n_ids + n_features + n_labels
-    # Some files begin with comments and names of columns.
+    # Some files begin with comments and column names.
     rows = [row[source.n_ids :] for table in tables for row in table if len(row) == width]
     if source.label == "first":
         rows = [row[1:] + row[:1] for row in rows]
     if source.complete_only:
         rows = [row for row in rows if "?" not in row]
     if not rows:
-        raise ValueError(f"there is no row of {width} fields.")
+        raise ValueError(f"no row has {width} fields.")
     X = _numbers([row[:n_features] for row in rows])
     return X, _classes([row[n_features:] for row in rows], source)
 
@@ -148,7 +148,7 @@ def _classes(rows: list[list[str]], source: UciSource) -> NDArray[np.int64]:
     found = [row[0].strip() for row in rows]
     unknown = set(found) - known.keys()
     if unknown:
-        raise ValueError(f"{min(unknown)!r} is none of the labels {', '.join(source.labels)}.")
+        raise ValueError(f"{min(unknown)!r} is not one of the labels {', '.join(source.labels)}.")
     return np.array([known[label] for label in found], dtype=np.int64)
 
 
@@ -167,36 +167,36 @@ def download(
     max_bytes: int = MAX_BYTES,
     max_seconds: float = MAX_SECONDS,
 ) -> bytes:
-    """Return what an address holds, all of it or an error.
+    """Download a file completely, or raise an error.
 
-    Only https is spoken, after a redirect too; http only with a server on this machine.
+    Only https is allowed, also after redirects, except that http is allowed for a local server.
 
     Parameters
     ----------
     url : str
         The address.
     progress : function, optional
-        Called with the bytes received and expected. Default: a bar on a terminal, if rich is
-        installed.
+        Called with the numbers of bytes received and expected. Default: a progress bar on a
+        terminal if rich is installed.
     timeout : float
-        Seconds to wait for an answer of the server.
+        The maximum time to wait for each answer of the server, in seconds.
     max_bytes : int
-        A larger file is refused: no data set of the papers comes near.
+        The maximum size of the file. All data sets of the papers are far smaller.
     max_seconds : float
-        How long the whole download may take.
+        The maximum duration of the download.
     """
     _check_address(url, url)
     stopped = threading.Event()
     received: Future[bytes] = Future()
-    with _bar(url, progress) as tell:
+    with _bar(url, progress) as report:
 
         def work() -> None:
             try:
-                received.set_result(_read(url, timeout, max_bytes, tell, stopped))
+                received.set_result(_read(url, timeout, max_bytes, report, stopped))
             except BaseException as error:
                 received.set_exception(error)
 
-        # In a thread, since a server that sends one byte now and then passes every timeout.
+        # In a thread, because a server that sends single bytes slowly never causes a timeout.
         threading.Thread(target=work, daemon=True).start()
         try:
             return received.result(max_seconds)
@@ -204,14 +204,14 @@ def download(
             stopped.set()
             raise FetchError(
                 f"The download of {url} took longer than {max_seconds:g} seconds and was stopped. "
-                "Try again later, or name a mirror by LINKSELECT_UCI."
+                "Try again later, or set LINKSELECT_UCI to a mirror."
             ) from None
 
 
 def _read(
-    url: str, timeout: float, max_bytes: int, tell: ProgressFunction, stopped: threading.Event
+    url: str, timeout: float, max_bytes: int, report: ProgressFunction, stopped: threading.Event
 ) -> bytes:
-    """Read all that an address holds; every error says what to do."""
+    """Read a file completely; every error explains what to do."""
     received = bytearray()
     try:
         with urllib.request.build_opener(_SafeRedirects).open(url, timeout=timeout) as response:
@@ -219,10 +219,10 @@ def _read(
             while True:
                 if max(len(received), total or 0) > max_bytes:
                     raise FetchError(
-                        f"{url} holds more than {max_bytes:,} bytes, so it is not the data set. "
-                        "Is LINKSELECT_UCI the right address?"
+                        f"{url} has more than {max_bytes:,} bytes, so it is not the data set. "
+                        "Check the address LINKSELECT_UCI."
                     )
-                tell(len(received), total)
+                report(len(received), total)
                 if stopped.is_set() or not (part := response.read1(1 << 16)):
                     break
                 received += part
@@ -231,20 +231,20 @@ def _read(
     except urllib.error.HTTPError as error:
         error.close()
         answer = f"{error.code} {error.reason}"
-        raise FetchError(f"{url} cannot be fetched: the server answers {answer}.") from error
+        raise FetchError(f"Cannot download {url}: the server responded {answer}.") from error
     except OSError as error:
         reason = getattr(error, "reason", error)
         raise FetchError(
-            f"{url} cannot be reached ({reason}). Is there a network connection?"
+            f"Cannot connect to {url} ({reason}). Check the network connection."
         ) from error
     except (http.client.HTTPException, ValueError) as error:
         raise FetchError(
-            f"The answer of {url} cannot be understood ({error!r}). "
-            "Try again later, or name a mirror by LINKSELECT_UCI."
+            f"Invalid response from {url} ({error!r}). "
+            "Try again later, or set LINKSELECT_UCI to a mirror."
         ) from error
     if total is not None and len(received) != total:
         raise FetchError(
-            f"The download of {url} broke off after {len(received)} of {total} bytes. Try again."
+            f"The download of {url} ended after {len(received)} of {total} bytes. Try again."
         )
     return bytes(received)
 
@@ -254,12 +254,12 @@ def _promised(length: str | None) -> int | None:
         return None
     if not (length.isascii() and length.isdecimal()):
         raise ValueError(f"Content-Length: {length[:40]}")
-    # Python refuses to read numbers of thousands of digits.
+    # Python cannot convert numbers of thousands of digits.
     return int(length[:20])
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Follow a redirect only to where a download may go in the first place."""
+    """Follow redirects only to addresses that are allowed for a download."""
 
     def redirect_request(
         self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str
@@ -273,22 +273,22 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 def _check_address(url: str, asked: str) -> None:
-    """Refuse what is not encrypted, unless it stays on this machine from beginning to end."""
+    """Raise an error for an unencrypted address, unless all addresses are local."""
     try:
         to, since = urllib.parse.urlsplit(url), urllib.parse.urlsplit(asked)
         here = {to.hostname, since.hostname} <= {"127.0.0.1", "::1", "localhost"}
     except ValueError:
-        raise FetchError(f"{url!r} is no address.") from None
+        raise FetchError(f"{url!r} is not a valid address.") from None
     if to.scheme == "https" or (to.scheme == "http" and since.scheme == "http" and here):
         return
     if url == asked:
-        raise FetchError(f"{url} cannot be fetched: only https addresses are.")
-    raise FetchError(f"{asked} leads to {url}, which is not followed: only https addresses are.")
+        raise FetchError(f"Cannot download {url}: only https addresses are allowed.")
+    raise FetchError(f"{asked} redirects to {url}, but only https addresses are allowed.")
 
 
 @contextmanager
 def _bar(url: str, progress: ProgressFunction | None) -> Iterator[ProgressFunction]:
-    """Give the function to report progress to: a bar on a terminal, if rich is installed."""
+    """Yield the function that shows progress; by default, as a bar on a terminal with rich."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
     if progress is not None or not on_terminal or find_spec("rich") is None:
         yield progress or (lambda done, total: None)

@@ -1,4 +1,4 @@
-"""What a paper's experiments are made of: units of work, tables, figures."""
+"""The parts of a paper's experiments: units of work, tables, figures and claims."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Parameters = tuple[tuple[str, Any], ...]
 
 
 class Setup(NamedTuple):
-    """What the runs of one experiment have in common: a unit without its run and seed."""
+    """The experiment, data set, method and parameters that several runs share."""
 
     experiment: str
     dataset: str
@@ -32,19 +32,19 @@ class Setup(NamedTuple):
 
 @dataclass(frozen=True)
 class Unit:
-    """One piece of work that is computed and stored as a whole.
+    """One run of a method on a data set, which is computed and stored as a whole.
 
     Parameters
     ----------
     experiment : str
-        What is measured; tables and figures that share an experiment share its results.
+        The name of the experiment. Tables and figures of the same experiment share its results.
     dataset, method : str
-        The names that the paper's tables use.
+        The names in the paper's tables.
     run : int
-        Counts repetitions. Splits and draws follow from `seed`, `dataset` and `run` alone, so
-        all methods of a run see the same.
+        The number of the repetition. Random splits and draws depend only on `seed`, `dataset` and
+        `run`, so they are the same for all methods.
     parameters : tuple of (str, value) pairs
-        What else the result depends on, in plain JSON values.
+        All other parameters that affect the result, as JSON values.
     seed : int
         The seed of all random draws.
     """
@@ -58,32 +58,32 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """One text for each unit, the same on every machine."""
+        """A text that identifies the unit on every machine."""
         return json.dumps(
             [self.experiment, self.dataset, self.method, self.run, self.parameters, self.seed]
         )
 
     @property
     def setup(self) -> Setup:
-        """What this unit has in common with the other runs of its experiment."""
+        """The unit without its run and seed."""
         return Setup(self.experiment, self.dataset, self.method, self.parameters)
 
     def random(self) -> np.random.Generator:
-        """Return the generator of this run's draws, the same for every method."""
+        """Return the random generator of this run, with the same seed for every method."""
         return np.random.default_rng([self.seed, zlib.crc32(self.dataset.encode()), self.run])
 
 
 def units_of(setups: Iterable[Setup], n_runs: int) -> list[Unit]:
-    """Return the units of all runs of some setups."""
+    """Return the units of all runs of the given setups."""
     return [setup.unit(run) for setup in setups for run in range(n_runs)]
 
 
-# A result is plain JSON data, so that a store can keep it.
+# Results are JSON values, so that they can be stored.
 Results = Mapping[Unit, Mapping[str, Any]]
 
 
 def grouped(results: Results) -> dict[Setup, list[Mapping[str, Any]]]:
-    """Collect the results of each setup, by run."""
+    """Group results by setup, in order of runs."""
     found: dict[Setup, list[Mapping[str, Any]]] = {}
     for unit in sorted(results, key=lambda unit: unit.run):
         found.setdefault(unit.setup, []).append(results[unit])
@@ -91,7 +91,7 @@ def grouped(results: Results) -> dict[Setup, list[Mapping[str, Any]]]:
 
 
 def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
-    """Return the accuracies of the runs of a setup, which name their numbers of features."""
+    """Return the accuracy curve of the runs of a setup."""
     from linkselect.evaluation import Curve
 
     values = np.array([run["accuracy"] for run in runs])
@@ -100,7 +100,7 @@ def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
 
 @dataclass(frozen=True)
 class Cell:
-    """A number of a table: the published one (None: the paper has none) and ours."""
+    """A published number of a table (None if the paper has none) and our number."""
 
     dataset: str
     method: str
@@ -112,7 +112,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of a paper that our numbers can check: whether it held, and what was found."""
+    """A claim of a paper, whether it holds for our numbers, and these numbers."""
 
     text: str
     held: bool
@@ -120,22 +120,22 @@ class Claim:
 
 
 def no_claims(_results: Results) -> Sequence[Claim]:
-    """Check nothing: the paper says nothing about this table or figure that can be checked."""
+    """Return no claims, for tables and figures about which a paper makes none."""
     return ()
 
 
 @dataclass(frozen=True)
 class Series:
-    """A line, links between points (NaN ends one), points, or bars.
+    """Data of a line, of links between points, of points, or of bars.
 
     Parameters
     ----------
     x, y : sequences
-        The coordinates.
+        The coordinates. NaN separates links.
     spread : sequence of float, optional
-        The half-width of a band around a line, or the length of a bar's error bars.
+        The half-width of a band around a line, or of the error bars of bars.
     drawn : {"line", "links", "points"}
-        How a panel of lines shows it: links are thin and lie under everything else.
+        The style in a panel of lines. Links are thin and in the background.
     """
 
     x: Sequence[Any]
@@ -145,7 +145,7 @@ class Series:
 
 
 def mean_line(curve: Curve) -> Series:
-    """Draw the mean of a curve over its runs as a line."""
+    """Return the mean of a curve over its runs as a line."""
     return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
@@ -162,13 +162,13 @@ class Panel:
 
 
 def marked(method: str, marks: Mapping[str, str]) -> str:
-    """Return a method's name, with its mark in parentheses if it has one."""
+    """Return the name of a method, followed by its remark in parentheses if it has one."""
     return f"{method} ({marks[method]})" if method in marks else method
 
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A published table: the units that a number of runs needs, and the cells they give."""
+    """A published table: its units for a number of runs, and its cells from their results."""
 
     number: int
     title: str
@@ -177,21 +177,21 @@ class PaperTable:
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
     marks: Mapping[str, str] = field(default_factory=dict)
-    """A remark on a method, shown with its name everywhere, such as that it sees more labels."""
+    """Remarks on methods, shown with their names, for example that one uses more labels."""
 
     @property
     def name(self) -> str:
-        """What the paper calls it."""
+        """The name in the paper."""
         return f"Table {self.number}"
 
     def shown_method(self, method: str) -> str:
-        """Return a method's name with its mark."""
+        """Return the name of a method with its remark."""
         return marked(method, self.marks)
 
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure: the units that a number of runs needs, and the panels they give."""
+    """A published figure: its units for a number of runs, and its panels from their results."""
 
     number: int
     title: str
@@ -201,7 +201,7 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """What the paper calls it."""
+        """The name in the paper."""
         return f"Figure {self.number}"
 
 
@@ -216,12 +216,12 @@ class Paper:
     figures: Mapping[int, Figure]
     default_runs: int = 100
     protocol: Mapping[str, Any] = field(default_factory=dict)
-    """What results depend on besides the unit, in plain JSON values: a stored result serves only
-    while it is the same."""
+    """Everything besides the unit that affects results, as JSON values. Stored results are used
+    only if their protocol is the same."""
     timed: Collection[str] = ()
-    """The experiments whose result is a time: they run after all others, one at a time."""
+    """Experiments that measure time. They run after all others, one at a time."""
 
     @property
     def protocol_text(self) -> str:
-        """One text for each protocol, whatever the order of its parts."""
+        """The protocol as text, independent of the order of its entries."""
         return json.dumps(self.protocol, sort_keys=True)

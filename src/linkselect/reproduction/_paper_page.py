@@ -1,4 +1,4 @@
-"""One page for each paper: its tables beside ours, its figures, its claims."""
+"""A page for each paper: published and reproduced numbers, figures and claims."""
 
 import base64
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 
 
 class TableContent(NamedTuple):
-    """A table with our numbers."""
+    """A table, its cells and its record."""
 
     table: PaperTable
     cells: Sequence[Cell]
@@ -38,7 +38,7 @@ class TableContent(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """A figure as the text of an SVG file."""
+    """A figure, its SVG code and its record."""
 
     figure: Figure
     svg: str
@@ -46,7 +46,7 @@ class FigureContent(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A line of a table: one data set in one setting, a cell or None for each method."""
+    """A row of a table: one data set in one setting, with a cell or None for each method."""
 
     dataset: str
     setting: str
@@ -54,9 +54,9 @@ class _Row(NamedTuple):
 
 
 def paper_page(paper: Paper, folder: Path) -> str:
-    """Return the page of all parts of a paper that a folder has, as HTML that needs no other file.
+    """Return a self-contained HTML page of all tables and figures of a paper in a folder.
 
-    A part needs its file and its record.
+    Only tables and figures that have both a file and a record are included.
     """
     records = read_records(folder)
     tables = []
@@ -89,7 +89,7 @@ def paper_page(paper: Paper, folder: Path) -> str:
 
 
 def shown(value: float | None, unit: str) -> str:
-    """Write a number with about as many digits as the papers print."""
+    """Format a number with about as many digits as in the papers."""
     if value is None:
         return "-"
     if unit.startswith("number of"):
@@ -102,7 +102,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def shown_difference(cell: Cell, unit: str) -> str:
-    """Write ours minus the published number, with its sign."""
+    """Format our number minus the published one, with its sign."""
     gap = difference(cell)
     if gap is None:
         return "-"
@@ -113,7 +113,7 @@ def shown_difference(cell: Cell, unit: str) -> str:
 
 
 def _closeness(cell: Cell, unit: str) -> str:
-    """Name the style of a difference: near, fair or far; unknown if it means nothing."""
+    """Return the style of a difference: near, fair or far; unknown if it is not compared."""
     tolerances = tolerances_of(unit)
     if cell.published is None or not tolerances:
         return "unknown"
@@ -126,9 +126,9 @@ def _methods(content: TableContent) -> list[str]:
 
 
 def _rows(content: TableContent) -> list[_Row]:
-    """Turn the list of cells into lines with one column for each method."""
+    """Arrange cells in rows, with one column for each method."""
     methods = _methods(content)
-    # If a setting has several numbers of features, each number is a line of its own.
+    # If a setting has several numbers of features, there is one row for each.
     names = [(cell.dataset, cell.setting, cell.method) for cell in content.cells]
     by_features = len(set(names)) < len(names)
     found: dict[tuple[str, str], dict[str, Cell]] = {}
@@ -144,5 +144,5 @@ def _rows(content: TableContent) -> list[_Row]:
 
 
 def _picture(content: FigureContent) -> str:
-    """Return the figure as an address that holds the figure itself."""
+    """Return the figure as a data URL."""
     return f"data:image/svg+xml;base64,{base64.b64encode(content.svg.encode()).decode()}"

@@ -1,4 +1,4 @@
-"""The papers' figures: panels of lines or bars."""
+"""Drawing of the papers' figures as panels of lines or bars."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
 PANEL_WIDTH, PANEL_HEIGHT = 4.3, 3.2
 N_COLUMNS = 3
 FEW_POINTS = 12
-# The width of a name in a legend, whose type is small.
+# The approximate width of a name in a legend, by character, and of the line before it.
 INCHES_PER_SIGN, INCHES_PER_HANDLE = 0.075, 0.75
 
 
 def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
-    """Draw panels as one figure, three in a row, with the same style for a name everywhere.
+    """Draw panels as one figure, in rows of three; each name has the same style in all panels.
 
     Parameters
     ----------
     panels : sequence of Panel
-        At least one.
+        The panels, at least one.
     title : str
-        Written above all panels.
+        The title above all panels.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
 
 
 def save_figure(figure: Figure, folder: Path, name: str) -> tuple[Path, Path]:
-    """Write a figure as PNG and SVG, the same bytes for the same figure; return both files."""
+    """Write a figure as reproducible PNG and SVG files, and return their paths."""
     import matplotlib
 
     png, svg = folder / f"{name}.png", folder / f"{name}.svg"
@@ -119,7 +119,7 @@ def _draw_bars(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]
 
 
 def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """Explain the lines once below all panels, or in each panel if the names differ."""
+    """Add one legend below all panels, or one to each panel if the names differ."""
     drawn = [(ax, panel) for ax, panel in zip(axes, panels, strict=True) if panel.series]
     if not drawn:
         return
@@ -142,6 +142,6 @@ def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) 
 
 
 def _make_plain(legend: Legend) -> None:
-    """Show names as they are: a dollar sign begins no formula."""
+    """Show names literally, so that a dollar sign does not start a formula."""
     for text in legend.get_texts():
         text.update(PLAIN_TEXT)

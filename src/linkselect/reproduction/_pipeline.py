@@ -1,4 +1,4 @@
-"""From a paper's name to its tables, figures and page: units, store, cells, files."""
+"""The function `make`, which computes the tables, figures and page of a paper."""
 
 import importlib.util
 import os
@@ -29,18 +29,18 @@ Part = TypeVar("Part", PaperTable, Figure)
 
 @dataclass(frozen=True)
 class Made:
-    """What `make` made.
+    """The result of `make`.
 
     Attributes
     ----------
     paper : str
-        The paper's name.
+        The name of the paper.
     folder : Path
-        Where all files are.
+        The folder of all files.
     page : Path
-        One page with everything that the folder has of this paper.
+        The page with all tables and figures in the folder.
     records : dict from str to Record
-        How each part was made, and which claims held; by what the paper calls it ("Table 2").
+        The runs and claims of each table and figure, by its name such as "Table 2".
     cells : dict from int to sequence of Cell
         The published numbers and ours, by the number of the table.
     pictures : dict from int to (Path, Path)
@@ -67,11 +67,11 @@ def make(
     seed: int = 0,
     progress: Callable[[Progress], None] | None = None,
 ) -> Made:
-    """Repeat a paper's experiments, and write its tables, figures and page.
+    """Repeat the experiments of a paper, and write its tables, figures and page.
 
-    Each finished unit of work is kept in `out/results.sqlite` at once: the same call resumes what
-    was stopped, and two processes may work into the same folder. Tables and figures that the folder
-    has from earlier calls stay on the page.
+    Each result of one method, data set and run is stored in `out/results.sqlite` as soon as it is
+    computed. The same call therefore resumes after an interruption, and several processes can use
+    the same folder. Tables and figures of earlier calls remain on the page.
 
     Parameters
     ----------
@@ -81,32 +81,32 @@ def make(
     tables, figures : iterable of int, optional
         The numbers of the tables and figures to make; [] for none. Default: all.
     runs : int, optional
-        How many repetitions. Default: as many as in the paper.
+        The number of repetitions. Default: as in the paper.
     jobs : int, default=1
         The number of processes. Results do not depend on it.
     data_dir : path, optional
-        The folder of the data sets. Default: the environment variable LINKSELECT_DATA, else the
-        cache of fetched sets.
+        The folder of the data sets. Default: the environment variable LINKSELECT_DATA, otherwise
+        the folder for fetched sets.
     out : path, optional
         The folder for results. Default: reproduction/PAPER in the current folder.
     seed : int, default=0
         The seed of all random draws.
     progress : function, optional
-        Called with a `Progress` at the start and after each unit.
+        Called with a `Progress` at the start and after each result.
 
     Returns
     -------
     Made
-        The numbers, how they were made, and where the files are.
+        The numbers, their runs and claims, and the files.
 
     Raises
     ------
     GuidedValueError
-        If the paper has no such table or figure, or a number or folder cannot be used.
+        If the paper has no such table or figure, or an argument is invalid.
     DataNotFoundError
         If the data folder does not exist.
     UnitError
-        At the first unit that fails. What was finished before is stored.
+        If a run fails. Results computed before are stored.
     StoreError
         If the file of results cannot be used.
 
@@ -135,7 +135,7 @@ def make(
     folders(data_dir)
     make_folder(folder)
     parts: list[PaperTable | Figure] = [*made_tables, *made_figures]
-    # Tables look results up by their own units, whose seed is the default one.
+    # Tables look up results by units with the default seed.
     seeded = {unit: replace(unit, seed=seed) for part in parts for unit in part.units(runs)}
     store = Store(folder / STORE_FILE, paper, protocol=chosen.protocol_text)
     data = None if data_dir is None else Path(data_dir)
@@ -161,7 +161,8 @@ def make(
 
 def _paper(name: str) -> Paper:
     if name not in PAPERS:
-        raise GuidedValueError(f"There is no paper {name!r}.", f"There are: {', '.join(PAPERS)}.")
+        hint = f"Choose one of: {', '.join(PAPERS)}."
+        raise GuidedValueError(f"There is no paper {name!r}.", hint)
     return load_paper(name)
 
 
@@ -178,19 +179,19 @@ def _parts(word: str, wanted: Any, known: Mapping[int, Part], paper: str) -> lis
         if number not in known:
             there = ", ".join(map(str, sorted(known))) or "none"
             raise GuidedValueError(
-                f"{paper} has no {word} {number} with results. There are: {there}.",
-                f"Choose from these, or leave {word}s out to make all.",
+                f"{paper} has no {word} {number} with results. Available {word}s: {there}.",
+                f"Choose from these, or omit {word}s to make all.",
             )
     return [known[number] for number in numbers]
 
 
 def _check_packages(*, with_figures: bool) -> None:
-    """Report a missing package before hours of work, not after."""
+    """Raise an error if a package is missing, before hours of computation."""
     needed = {"jinja2": "report"} | ({"matplotlib": "plot"} if with_figures else {})
     for package, extra in needed.items():
         if importlib.util.find_spec(package) is None:
             raise ImportError(
-                f"A paper's page and figures need {package}, which is not installed: "
+                f"The page and figures of a paper require {package}, which is not installed: "
                 f"pip install 'linkselect[{extra}]'"
             )
 
@@ -205,7 +206,7 @@ def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:
 
 
 def _write_page(paper: Paper, folder: Path) -> Path:
-    """Write the page of everything in the folder, from this call and from earlier ones."""
+    """Write the page of all tables and figures in the folder, also those of earlier calls."""
     from linkselect.report._page import write_page
     from linkselect.reproduction._paper_page import paper_page
 

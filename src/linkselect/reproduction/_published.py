@@ -1,4 +1,4 @@
-"""The numbers that the papers print, to stand beside ours."""
+"""The published numbers of the papers."""
 
 import csv
 from functools import cache
@@ -9,7 +9,7 @@ from linkselect.reproduction._paper import Cell
 
 
 class Published(NamedTuple):
-    """A printed number, with the names that the paper's table gives it."""
+    """A published number, with its data set, method and setting as in the table."""
 
     paper: str
     table: int
@@ -21,24 +21,25 @@ class Published(NamedTuple):
     n_features: str
 
     def beside(self, ours: float, *, comparable: bool = True) -> Cell:
-        """Return our number beside the printed one, or beside none if that says nothing."""
+        """Return a cell of the published number, or None if not comparable, and our number."""
         value = self.value if comparable else None
         return Cell(self.dataset, self.method, self.setting, self.n_features, value, ours)
 
 
 def published(paper: str, table: int) -> list[Published]:
-    """Return the numbers of a paper's table, in the order in which they are printed.
+    """Return the numbers of a published table, in their order in the table.
 
     Parameters
     ----------
     paper : str
-        The paper's name, such as ``"constraint-score-2008"``.
+        The name of the paper, such as ``"constraint-score-2008"``.
     table : int
-        The number of the table. A table without numbers, or unknown, gives an empty list.
+        The number of the table.
 
     Returns
     -------
     list of Published
+        The numbers; empty if the table is unknown or has no numbers.
 
     Examples
     --------

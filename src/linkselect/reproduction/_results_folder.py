@@ -1,7 +1,7 @@
-"""The files of a paper's tables and figures: numbers, claims, and how they were made.
+"""The files of a paper's tables and figures: numbers, claims and runs.
 
-A folder keeps each table and figure until it is made again, so that they may be made one by one and
-with different numbers of runs.
+Each table and figure remains in the folder until it is made again. They can therefore be made
+separately and with different numbers of runs.
 """
 
 import csv
@@ -23,20 +23,21 @@ CLAIMS_FILE, CLAIMS_COLUMNS = "claims.csv", ("part", "claim", "held", "found")
 
 @dataclass(frozen=True)
 class Record:
-    """How a table or figure was made, and which of the paper's claims held.
+    """The runs and the claims of a table or figure.
 
     Parameters
     ----------
     part : str
-        What the paper calls it, such as "Table 3".
+        The name of the table or figure, such as "Table 3".
     fewest_runs, most_runs : int
-        Methods that draw nothing have one run, costly ones fewer than others.
+        The smallest and largest number of runs of a method. Deterministic methods have one run, and
+        slow methods fewer than others.
     seed : int
         The seed of the random draws.
     version : str
         The version of the library.
     claims : sequence of Claim
-        Sentences of the paper, checked.
+        Claims of the paper and whether they hold.
     """
 
     part: str
@@ -51,7 +52,7 @@ class Record:
 
     @property
     def runs(self) -> str:
-        """The number of runs in words."""
+        """The number of runs as text."""
         if self.most_runs == 0:
             return "no random draws"
         most = "1 run" if self.most_runs == 1 else f"{self.most_runs} runs"
@@ -59,39 +60,39 @@ class Record:
 
 
 class FolderError(GuidedValueError):
-    """A folder for results that cannot be made."""
+    """Raised when the folder for results cannot be created."""
 
 
 def make_folder(folder: Path) -> None:
-    """Make the folder if it does not exist, with those above it."""
+    """Create the folder and its parents if they do not exist."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
-        problem = f"The results need a folder, but {folder} is a file."
-        raise FolderError(problem, "Name another one by out=.") from None
+        problem = f"Results are stored in a folder, but {folder} is a file."
+        raise FolderError(problem, "Pass another folder as out=.") from None
     except OSError as error:
-        problem = f"The folder {folder} cannot be made ({error.strerror})."
-        raise FolderError(problem, "Name another one by out=.") from error
+        problem = f"The folder {folder} cannot be created ({error.strerror})."
+        raise FolderError(problem, "Pass another folder as out=.") from error
 
 
 def table_file(folder: Path, number: int) -> Path:
-    """Return the path of a table's numbers."""
+    """Return the path of the CSV file of a table."""
     return folder / f"table-{number}.csv"
 
 
 def figure_name(number: int) -> str:
-    """Return the name of a figure's files, without the ending."""
+    """Return the name of the files of a figure, without the extension."""
     return f"figure-{number}"
 
 
 def made_of(part: str, units: Iterable[Unit], seed: int, claims: Sequence[Claim] = ()) -> Record:
-    """Return the record of a part that was made of these units."""
+    """Return the record of a table or figure computed from the given units."""
     runs = Counter(unit.setup for unit in set(units)).values()
     return Record(part, min(runs, default=0), max(runs, default=0), seed, claims=tuple(claims))
 
 
 def write_records(folder: Path, records: Iterable[Record]) -> None:
-    """Write records into a folder, and keep those of parts that are not among them."""
+    """Write records to a folder, and keep the records of other tables and figures."""
     merged = read_records(folder) | {record.part: record for record in records}
     every = [merged[part] for part in sorted(merged, key=_place)]
     runs = [[getattr(record, column) for column in RUNS_COLUMNS] for record in every]
@@ -105,7 +106,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> None:
 
 
 def read_records(folder: Path) -> dict[str, Record]:
-    """Return the records of a folder by part, tables first."""
+    """Return the records in a folder by the names of tables and figures, tables first."""
     claims: dict[str, list[Claim]] = {}
     for row in _read(folder / CLAIMS_FILE):
         claim = Claim(row["claim"], row["held"] == "yes", row["found"])
@@ -134,7 +135,7 @@ def write_cells(path: Path, cells: Sequence[Cell]) -> None:
 
 
 def read_cells(path: Path) -> list[Cell]:
-    """Read a table that `write_cells` wrote."""
+    """Read a table written by `write_cells`."""
     found = []
     for row in _read(path):
         dataset, method, setting, n_features, published, ours, _ = row.values()

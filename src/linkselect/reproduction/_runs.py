@@ -1,4 +1,4 @@
-"""Runs over many units that can be stopped at any time and resumed later."""
+"""Resumable computation of many units, each one run of a method on a data set."""
 
 import os
 import random
@@ -16,7 +16,7 @@ from typing import Any
 
 import joblib
 
-# Loaded here, so that limiting threads finds the linear algebra of SciPy.
+# Imported here, so that the limit on threads also applies to the linear algebra of SciPy.
 import scipy.linalg  # noqa: F401
 from joblib.externals.loky.process_executor import BrokenProcessPool
 from threadpoolctl import threadpool_limits
@@ -25,31 +25,31 @@ from linkselect.reproduction._paper import Setup, Unit
 from linkselect.reproduction._store import Store, StoredResult, StoreError
 
 Compute = Callable[[Unit, Path | None], dict[str, Any]]
-# A worker that is killed is most often one too many for the memory; the next may have more room.
+# A worker is most often killed because memory runs out; fewer workers may then succeed.
 TRIES_AFTER_A_KILL = 3
 SECONDS_BETWEEN_LOOKS = 0.5
 
 
 class UnitError(RuntimeError):
-    """An error in the work of one unit; its cause is the error itself."""
+    """Raised when the computation of a unit fails; `__cause__` is the original error."""
 
 
 class WorkerError(RuntimeError):
-    """Worker processes were killed again and again."""
+    """Raised when worker processes are killed repeatedly."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is.
+    """The progress of a computation of many units.
 
     Parameters
     ----------
     done, total : int
-        Units with a result, and all of them.
+        The number of units with a result, and of all units.
     found : int
-        How many of those done were in the store already.
+        The number of results that were already stored.
     seconds_left : float or None
-        An estimate from the units done so far; None before the first.
+        The estimated remaining time; None before the first result.
     """
 
     done: int
@@ -67,41 +67,41 @@ def run_units(
     progress: Callable[[Progress], None] | None = None,
     timed: Collection[str] = (),
 ) -> dict[Unit, dict[str, Any]]:
-    """Compute the units that the store lacks, and return the results of all.
+    """Compute the units without a stored result, and return the results of all units.
 
-    Each result is stored as soon as it is there. Results do not depend on the number of jobs:
-    a unit's draws follow from the unit alone, and its linear algebra runs in one thread.
+    Each result is stored as soon as it is computed. Results do not depend on the number of jobs,
+    because random draws depend only on the unit and linear algebra runs in one thread.
 
     Parameters
     ----------
     units : iterable of Unit
-        The work. A unit named twice is computed once.
+        The units. Duplicates are computed once.
     compute : function
-        Turns a unit and the data folder into plain data.
+        Returns the result of a unit as JSON values, given the unit and the data folder.
     store : Store
-        Keeps the results. Other processes may work on the same store at the same time.
+        The store of results. Other processes can use it at the same time.
     jobs : int, default=1
         The number of processes.
     data_dir : Path or None
-        The data folder, handed on to `compute`.
+        The data folder, which is passed to `compute`.
     progress : function or None
         Called with a `Progress` at the start and after each unit.
     timed : collection of str
-        Experiments that measure time. They come last, one unit at a time, so that other units do
-        not slow them down.
+        Experiments that measure time. They are computed last and one at a time, so that other units
+        do not slow them down.
 
     Returns
     -------
     dict from Unit to result
-        In the order of `units`.
+        The results in the order of `units`.
 
     Raises
     ------
     UnitError
-        At the first unit that fails. What was finished before is stored.
+        If a unit fails. Results computed before are stored.
     WorkerError
-        If processes are killed from outside, time and again. One that is killed once loses
-        nothing: its unit is tried again.
+        If worker processes are killed several times in a row. After a single kill, the unit is
+        computed again.
     """
     in_order = list(dict.fromkeys(units))
     done = store.find(in_order)
@@ -109,9 +109,9 @@ def run_units(
     report = progress or (lambda _: None)
     report(clock.progress())
     todo = [unit for unit in in_order if unit not in done]
-    # At random, since processes that share a store would compute the same units if all had the same
-    # order. Then run after run over all data sets and methods: the time left is soon known, and a
-    # process that is killed leaves the same number of runs everywhere.
+    # Shuffle, so that processes that share a store rarely choose the same unit. Then sort by run:
+    # the remaining time can soon be estimated, and a killed process leaves about the same number of
+    # runs for all data sets and methods.
     random.Random().shuffle(todo)
     todo.sort(key=lambda unit: unit.run)
     plain = [unit for unit in todo if unit.experiment not in timed]
@@ -127,7 +127,7 @@ def run_units(
 def _spread(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, StoredResult]]:
-    """Yield each unit with its result as it is finished, here or by another process."""
+    """Yield each unit and its result when it is computed, by this or by another process."""
     left = list(todo)
     while left:
         finished = set()
@@ -136,14 +136,14 @@ def _spread(
                 finished.add(unit)
                 yield unit, stored
         left = [unit for unit in left if unit not in finished]
-        if left and not finished:  # other processes have claimed all that is left
+        if left and not finished:  # other processes have claimed all remaining units
             time.sleep(SECONDS_BETWEEN_LOOKS)
 
 
 def _round(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, StoredResult | None]]:
-    """Go once over the units, and yield None for those that another process has claimed."""
+    """Compute each unit once, and yield None for those that another process has claimed."""
     if jobs == 1 or len(todo) < 2:
         for unit in todo:
             yield unit, _one(unit, compute, store, data_dir)
@@ -162,8 +162,8 @@ def _round(
             if kills_in_a_row > TRIES_AFTER_A_KILL:
                 raise WorkerError(
                     f"Worker processes were killed {kills_in_a_row} times in a row, most likely "
-                    "since memory ran out. What was finished is kept. Run the same again with "
-                    "fewer jobs, such as one."
+                    "because memory ran out. Finished results are stored. Run the same command "
+                    "again with fewer jobs, for example one."
                 ) from error
 
 
@@ -171,7 +171,7 @@ def _in_processes(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, StoredResult | None]]:
     with joblib.parallel_config("loky", inner_max_num_threads=1):
-        # Even a single job has a process of its own: what kills it must not kill this one.
+        # Use a separate process even for a single job, so that a kill does not end this process.
         pool = joblib.Parallel(
             n_jobs=max(2, jobs),
             batch_size=1,
@@ -191,25 +191,25 @@ def _in_worker(
 
 @cache
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent; one that was killed cannot tell its workers."""
+    """End this process soon after its parent, which cannot stop its workers if it is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
             time.sleep(1.0)
         os._exit(1)
 
-    # Ctrl-C reaches workers, too. The parent ends them; they would only print a traceback.
+    # Ctrl-C also reaches workers. They ignore it to avoid tracebacks, and the parent ends them.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=watch, daemon=True).start()
 
 
 def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> StoredResult | None:
-    """Compute a unit and store it; return None if another process is at it."""
+    """Compute and store a unit; return None if another process is computing it."""
     if not store.claim(unit):
         return store.find([unit]).get(unit)
     start = time.perf_counter()
     try:
-        # Warnings of selectors, such as constant features in a draw, are expected here.
+        # Selectors are expected to warn, for example of constant features in a random subset.
         with threadpool_limits(1), warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)
             result = compute(unit, data_dir)
@@ -224,7 +224,7 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> S
 
 
 class _Clock:
-    """Counts units, and estimates the time left from the mean times of each setup."""
+    """A count of finished units, with an estimate of the remaining time by setup."""
 
     def __init__(self, units: Sequence[Unit], done: Mapping[Unit, StoredResult], jobs: int) -> None:
         self.jobs = jobs

@@ -1,4 +1,4 @@
-"""What is done to features before an experiment."""
+"""Imputation and scaling of features before an experiment."""
 
 import numpy as np
 
@@ -6,9 +6,9 @@ from linkselect._arrays import FloatArray, IntArray
 
 
 def fill_missing(X: FloatArray, train: IntArray) -> FloatArray:
-    """Replace missing values by the median of the feature's values in the training rows.
+    """Replace missing values by the median of each feature in the training rows.
 
-    A feature that no training row has becomes 0.
+    If all training values of a feature are missing, 0 is used.
     """
     missing = np.isnan(X)
     if not missing.any():
@@ -30,9 +30,9 @@ def scale_to_unit(X: FloatArray) -> FloatArray:
 
 
 def scale_by_maximum(X: FloatArray) -> FloatArray:
-    """Divide each feature by its largest value over all rows.
+    """Divide each feature by its maximum over all rows, unless that is 0.
 
-    For figure 6 of Zhang, Chen & Zhou (2008). A feature whose largest value is 0 is not changed.
+    This is the scaling of figure 6 of Zhang, Chen & Zhou (2008).
     """
     largest = np.nanmax(X, axis=0)
     return X / np.where(largest != 0, largest, 1.0)

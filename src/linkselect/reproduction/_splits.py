@@ -1,10 +1,11 @@
-"""Which rows train, which test, and what is known about the training rows."""
+"""Splits into training and test rows, and random supervision of the training rows."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from linkselect._messages import many
 from linkselect.pairs import Pairs
 
 Rows = NDArray[np.intp]
@@ -12,7 +13,7 @@ Split = tuple[Rows, Rows]
 
 
 def _members(y: NDArray[Any]) -> list[Rows]:
-    """Return the rows of each class, in file order."""
+    """Return the rows of each class, in the order of the file."""
     return [np.flatnonzero(y == label) for label in np.unique(y)]
 
 
@@ -22,7 +23,7 @@ def _split(y: NDArray[Any], train: list[Rows]) -> Split:
 
 
 def first_half(y: NDArray[Any]) -> Split:
-    """Train on the first half of each class, in file order; the middle row trains, too.
+    """Split each class into its first half for training, rounded up, and the rest for testing.
 
     Returns
     -------
@@ -40,9 +41,9 @@ def first_half(y: NDArray[Any]) -> Split:
 
 
 def first_part(y: NDArray[Any], n_train: int) -> Split:
-    """Train on the first rows of each class, `n_train` in all, shared out by class size.
+    """Split off the first rows of each class for training, `n_train` in total.
 
-    Classes get their exact share rounded down; what is left goes to the largest remainders.
+    Classes are represented in proportion to their sizes, rounded by the largest remainders.
     """
     members = _members(y)
     shares = np.array([len(rows) * n_train / len(y) for rows in members])
@@ -53,26 +54,26 @@ def first_part(y: NDArray[Any], n_train: int) -> Split:
 
 
 def every_second(y: NDArray[Any]) -> Split:
-    """Train on the 1st, 3rd, 5th ... row of each class, in file order."""
+    """Split off the 1st, 3rd, 5th, ... row of each class for training."""
     return _split(y, [rows[::2] for rows in _members(y)])
 
 
 def stratified_half(y: NDArray[Any], random: np.random.Generator) -> Split:
-    """Train on a random half of each class, rounded up."""
+    """Split off a random half of each class for training, rounded up."""
     return _split(y, [random.permutation(rows)[: (len(rows) + 1) // 2] for rows in _members(y)])
 
 
 def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -> Split:
-    """Train on `n_per_class` random rows of each class.
+    """Split off `n_per_class` random rows of each class for training.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
         The class of each row.
     n_per_class : int
-        How many rows of each class.
+        The number of training rows per class.
     random : numpy Generator
-        Draws the rows.
+        The generator of the draw.
 
     Returns
     -------
@@ -82,16 +83,16 @@ def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -
 
 
 def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
-    """Draw `p` rows of each class: those whose labels are known.
+    """Draw `p` random rows of each class, the only rows with known labels.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
         The class of each row.
     p : int
-        How many rows of each class.
+        The number of rows per class.
     random : numpy Generator
-        Draws the rows.
+        The generator of the draw.
 
     Returns
     -------
@@ -101,28 +102,28 @@ def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
     smallest = min(map(len, members))
     if p > smallest:
         raise ValueError(
-            f"{p} rows of each class are wanted, but the smallest class has {smallest}."
+            f"p={p}, but the smallest class has only {many(smallest, 'row')}."
         )
     drawn = [random.choice(rows, p, replace=False) for rows in members]
     return np.sort(np.concatenate(drawn))
 
 
 def random_pairs(y: NDArray[Any], n_must: int, n_cannot: int, random: np.random.Generator) -> Pairs:
-    """Draw pairs of rows of one class and of two, each pair as likely as any other.
+    """Draw must-links within classes and cannot-links between them, uniformly at random.
 
     Parameters
     ----------
     y : array of shape (n_samples,)
         The class of each row.
     n_must, n_cannot : int
-        How many pairs of each kind.
+        The number of pairs of each kind.
     random : numpy Generator
-        Draws the pairs.
+        The generator of the draw.
 
     Returns
     -------
     Pairs
-        By row number.
+        The pairs, by row number.
     """
     seed = int(random.integers(2**32))
     return Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)

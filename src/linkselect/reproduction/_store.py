@@ -1,4 +1,4 @@
-"""Results on disk: each finished unit is kept at once, whichever process computed it."""
+"""Storage of results in an SQLite file that several processes can share."""
 
 import hashlib
 import json
@@ -17,13 +17,14 @@ import linkselect
 from linkselect._messages import many, warn_user
 from linkselect.reproduction._paper import Unit
 
-# Written into the file's head, so that another program's database is not taken for ours.
+# Stored in the file header to distinguish the file from databases of other programs.
 APPLICATION_ID = 0x6C6B736C
-# Counts the shapes of the tables below. The first had no protocol, the second no checksums.
+# The version of the table schema. Version 1 had no protocol, version 2 no checksums.
 SHAPE = 3
 SECONDS_TO_WAIT_FOR_A_LOCK = 60.0
-# A process of another machine cannot be looked up; this long after its claim it counts as gone.
-# If it is not, a unit is computed twice, which costs time but changes no result.
+# A claim reserves a unit for one process. Processes of other machines cannot be checked, so their
+# claims expire after this time. If such a process still runs, the unit is computed twice, which
+# does not change the result.
 SECONDS_OF_A_CLAIM = 3600.0
 RESULTS = """
     paper TEXT, key TEXT, version TEXT, protocol TEXT,
@@ -40,11 +41,11 @@ THIS_UNIT = "paper = ? AND version = ? AND protocol = ? AND key = ?"
 
 
 class StoreError(ValueError):
-    """A store that cannot be used: damaged, locked, or another program's file."""
+    """Raised when a store is damaged, locked or a file of another program."""
 
 
 class StoredResult(NamedTuple):
-    """A unit's result, and how long it took."""
+    """The result of a unit and its computing time."""
 
     result: dict[str, Any]
     seconds: float
@@ -52,21 +53,21 @@ class StoredResult(NamedTuple):
 
 @dataclass(frozen=True)
 class Store:
-    """The results of one paper in a SQLite file, which several processes may share.
+    """The results of one paper in an SQLite file, which several processes can share.
 
-    A result of another version of the library or of another protocol stays in the file, but is
-    not used.
+    A unit is one run of a method on a data set. Results of other versions of the library or of
+    other protocols remain in the file but are not used.
 
     Parameters
     ----------
     path : Path
-        The file. It is made when it does not exist; its folder must exist.
+        The file, which is created if it does not exist; its folder must exist.
     paper : str
-        The paper whose units are kept.
+        The paper of the units.
     version : str
-        The version of the library that results carry.
+        The version of the library that computes the results.
     protocol : str
-        What results depend on besides the unit, as text: see `Paper.protocol`.
+        Everything besides the unit that affects results, as text: see `Paper.protocol`.
     """
 
     path: Path
@@ -75,9 +76,9 @@ class Store:
     protocol: str = "{}"
 
     def find(self, units: Iterable[Unit]) -> dict[Unit, StoredResult]:
-        """Return what is stored of these units.
+        """Return the stored results of these units.
 
-        A row that another program changed is as good as none, and a warning counts such rows.
+        Rows that were changed by another program are ignored, and a warning counts them.
         """
         wanted = {unit.key: unit for unit in units}
         query = (
@@ -93,13 +94,11 @@ class Store:
         found = {wanted[key]: stored for key, stored in read.items() if stored is not None}
         if len(found) < len(read):
             changed = many(len(read) - len(found), "row")
-            warn_user(
-                f"{changed} of {self.path} no longer hold what was stored there, and do not count."
-            )
+            warn_user(f"Ignoring {changed} of {self.path}, changed since the result was stored.")
         return found
 
     def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> StoredResult:
-        """Store a unit's result, and return what is stored: the first result stays."""
+        """Store the result of a unit and return it, or return a result that is already stored."""
         text = json.dumps(result, default=_plain)
         seconds = float(seconds)
         # In the order of the columns.
@@ -118,9 +117,9 @@ class Store:
         return stored or StoredResult(json.loads(text), seconds)
 
     def claim(self, unit: Unit) -> bool:
-        """Take a unit, so that no other process computes it at the same time.
+        """Reserve a unit, so that no other process computes it at the same time.
 
-        Returns whether this process has it now. The claim of a process that ended is taken over.
+        Return whether this succeeded. Claims of processes that have ended are replaced.
         """
         with self._connection() as connection, _transaction(connection):
             if self._look_up(connection, unit) is not None:
@@ -137,7 +136,7 @@ class Store:
         return True
 
     def give_back(self, unit: Unit) -> None:
-        """Let other processes claim a unit that this one could not finish."""
+        """Release a unit that this process could not finish, so that others can claim it."""
         with self._connection() as connection, _transaction(connection):
             connection.execute(
                 f"DELETE FROM claims WHERE {THIS_UNIT} AND machine = ? AND process = ?",
@@ -155,7 +154,8 @@ class Store:
 
     @contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
-        # A connection for each call: it may not cross to another process, and costs less than 1 ms.
+        # Open a connection for each call. It cannot be shared between processes, and opening it
+        # takes less than 1 ms.
         start = time.monotonic()
         try:
             opened = sqlite3.connect(self.path, timeout=SECONDS_TO_WAIT_FOR_A_LOCK)
@@ -170,21 +170,21 @@ class Store:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
-    """Read and write as one step: no other process writes in between."""
+    """Read and write in one transaction, so that no other process writes in between."""
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         yield
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Make the tables in a new file; refuse files of another program or another shape."""
+    """Create the tables in a new file; raise an error for other programs or schema versions."""
     if _number(connection, "application_id") == APPLICATION_ID:
         shape = _number(connection, "user_version")
         if shape != SHAPE:
             raise StoreError(
-                f"{path} was written by another version of linkselect (shape {shape} of the table, "
-                f"this one has {SHAPE}), so that it is not known by which protocol its results "
-                "were made. Move it away to start anew, or name another folder for results."
+                f"{path} was written by another version of linkselect (schema {shape} instead of "
+                f"{SHAPE}), so its results cannot be used. Move it to start from scratch, or use "
+                "another folder for results."
             )
         return
     with _transaction(connection):
@@ -193,14 +193,14 @@ def _prepare(connection: sqlite3.Connection, path: Path) -> None:
         (n_entries,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if n_entries or _number(connection, "application_id"):
             raise StoreError(
-                f"{path} is another program's database. Name another folder for results."
+                f"{path} is a database of another program. Use another folder for results."
             )
         connection.execute(f"CREATE TABLE results ({RESULTS})")
         connection.execute(f"CREATE TABLE claims ({CLAIMS})")
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SHAPE}")
-    # So that a reader does not wait for the writer, nor the writer for readers. This change does
-    # not wait for a lock; a store without it is only slower.
+    # With a write-ahead log, readers and the writer do not wait for each other. If the file is
+    # locked now, the log is not used, which is only slower.
     with suppress(sqlite3.OperationalError):
         connection.execute("PRAGMA journal_mode = WAL")
 
@@ -210,7 +210,7 @@ def _checksum(key: object, seconds: object, result: object) -> str:
 
 
 def _read(key: object, seconds: object, result: object, checksum: object) -> StoredResult | None:
-    """Return a row's result; None if the row is not as it was stored."""
+    """Return the result in a row; None if the row was changed after it was stored."""
     if checksum != _checksum(key, seconds, result) or not isinstance(seconds, float):
         return None
     try:
@@ -221,16 +221,16 @@ def _read(key: object, seconds: object, result: object, checksum: object) -> Sto
 
 
 def _is_at_work(machine: object, process: object, since: object) -> bool:
-    """Tell whether the process of a claim may still be computing."""
+    """Return whether the process of a claim may still be computing."""
     if not isinstance(process, int) or not isinstance(since, float):
         return False
     if machine == socket.gethostname() and process == os.getpid():
-        return False  # from an earlier try that was stopped
+        return False  # from an earlier, interrupted attempt
     if machine == socket.gethostname() and sys.platform != "win32":
         try:
-            os.kill(process, 0)  # sends nothing
+            os.kill(process, 0)  # only checks whether the process exists
         except PermissionError:
-            return True  # another user's
+            return True  # a process of another user
         except (OSError, OverflowError):
             return False
         return True
@@ -238,39 +238,40 @@ def _is_at_work(machine: object, process: object, since: object) -> bool:
 
 
 def _text(stored: bytes) -> str:
-    # Bytes that are no text must not stop the reading of other rows; the checksum tells them.
+    # Invalid text must not prevent reading other rows; its row has a wrong checksum.
     return stored.decode("utf-8", "replace")
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:
-    """Return a number of the file's head."""
+    """Return a number from the file header."""
     (number,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(number)
 
 
 def _what_is_wrong(path: Path, error: sqlite3.Error, waited: float) -> str:
-    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF  # without its details
+    # Without the bits of extended error codes.
+    code = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
         how_long = f" for {waited:.0f} seconds" if waited >= 1 else ""
         return (
             f"{path} was locked by another process{how_long}. "
-            "Try again when it has ended; what was finished is kept."
+            "Try again when that process has ended. Finished results are stored."
         )
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
-        return f"{path} cannot be opened for writing ({error}). Name another folder for results."
+        return f"Cannot open {path} for writing ({error}). Use another folder for results."
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return (
-            f"{path} cannot be written ({error}): the disk may be full, or a limit on files "
-            "reached. What was finished before is kept. Make room, and run the same again."
+            f"Cannot write {path} ({error}): the disk may be full or a file size limit reached. "
+            "Finished results are stored. Free disk space and run the same command again."
         )
     return (
-        f"{path} is damaged, or no store of results ({error}). "
-        "Move it away to start anew, or name another folder for results."
+        f"{path} is damaged or is not a store of results ({error}). "
+        "Move it to start from scratch, or use another folder for results."
     )
 
 
 def _plain(value: Any) -> Any:
-    """Turn NumPy's values into JSON's."""
+    """Convert NumPy values to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"A result must be plain data, but has {value!r} of type {type(value)}.")
+    raise TypeError(f"A result must be JSON data, but contains {value!r} of type {type(value)}.")

@@ -1,4 +1,7 @@
-"""Scores of single features, as functions of the data, a graph and the supervision."""
+"""Scores of single features, as functions of the data, a graph and the supervision.
+
+C1 to C7 are the names of constraint scores in Salmi, Hammouche & Macaire (2020).
+"""
 
 from linkselect.scores._pairwise import (
     compensated_laplacian,

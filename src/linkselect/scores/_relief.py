@@ -22,7 +22,7 @@ from linkselect._samples.neighbors import Bounds, Found, even_parts
 TIE_PER_FEATURE = 2.0**-42
 # Error bound of the difference of two codes in single precision, derived in docs/bounds.md.
 CODE_ROUNDING = 2.0**-23
-# Number of comparisons that SciPy does in a second, the time to import and compile with numba.
+# SciPy computes about this many differences in the second that importing and compiling numba takes.
 COMPARISONS_WORTH_COMPILING = 2e9
 ROWS_PER_BLOCK = 64
 # Distances are symmetric: only half of them are computed, in square tiles with this side length.

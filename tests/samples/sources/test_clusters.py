@@ -179,7 +179,7 @@ def test_a_killed_worker_changes_nothing(cluster, tmp_path, gate):
 def test_errors_of_a_part_arrive_whole(client, tmp_path):
     X = given.stored("parquet", tmp_path, given.random_values())
     (tmp_path / "X.parquet").unlink()
-    with pytest.raises(GuidedValueError, match=r"X\.parquet is not there") as caught:
+    with pytest.raises(GuidedValueError, match=r"X\.parquet was not found") as caught:
         map_parts(X, given.rounding)
     assert caught.value.parameter == "X"
     failing = find_stored(given.failing_at_row_50(given.random_values()))

@@ -65,7 +65,7 @@ def test_what_was_written_to_an_open_dataset_counts(tmp_path, values):
         file["group/X"][1] = 7
         file.flush()
         given.touch_later(tmp_path / "X.h5")
-        with pytest.raises(GuidedValueError, match="changed while it was read"):
+        with pytest.raises(GuidedValueError, match="changed while it was being read"):
             np.asarray(X)
 
 

@@ -111,7 +111,9 @@ def test_files_that_change_are_an_error(in_files, read, change):
     X, files = in_files
     for path in files:
         change(path)
-    with pytest.raises(GuidedValueError, match="changed while it was read. Nothing was fitted"):
+    with pytest.raises(
+        GuidedValueError, match="changed while it was being read. Nothing was fitted"
+    ):
         read(X)
 
 
@@ -127,7 +129,7 @@ def test_files_that_change_after_the_first_look_are_an_error(in_files, read):
             given.touch_later(path)
 
     X.source.check_unchanged = look_and_change
-    with pytest.raises(GuidedValueError, match="changed while it was read"):
+    with pytest.raises(GuidedValueError, match="changed while it was being read"):
         read(X)
 
 

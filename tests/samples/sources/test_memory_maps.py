@@ -120,7 +120,7 @@ def test_only_large_maps_are_stored_samples(path):
 def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(path):
     X = find_stored(path)
     os.truncate(path, path.stat().st_size - 8)
-    with pytest.raises(GuidedValueError, match=r"X\.npy changed while it was read"):
+    with pytest.raises(GuidedValueError, match=r"X\.npy changed while it was being read"):
         X.take([199])
 
 

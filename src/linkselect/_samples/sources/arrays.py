@@ -20,7 +20,7 @@ LINE_BYTES = 128 * 2**20
 
 
 class StoredArray(ABC):
-    """Base class of arrays in a storage format; they are pickled for other processes.
+    """Base class of arrays in one storage format, which are pickled for other processes.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class ArraySource(Source):
 
 
 def refuse_group(label: str, kind: str, names: list[str], one: str) -> GuidedTypeError:
-    """Return the error for a group of arrays; `one` is an expression that returns one by name."""
+    """Return the error for a group of arrays; `one` is a template of how to access one of them."""
     return GuidedTypeError(
         f"{label} is a group of {kind} ({', '.join(names) or 'none'}).",
         f"Pass one of them, such as {one.format(names[0] if names else 'NAME')}.",

@@ -157,7 +157,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
 
 
 def task_tree(job: Job) -> tuple[list[Any], Any]:
-    """Return the tasks of a job: a list with one for each part, and the task of the result."""
+    """Return the tasks of a job: a list with one task per part, and the task of the result."""
     from dask import delayed
 
     token = uuid.uuid4().hex
@@ -243,7 +243,7 @@ def workers_killed(job: Job) -> GuidedError:
     return GuidedError(
         f"Dask workers died repeatedly while processing a part of {job.samples.label}. The usual "
         f"reason is too little memory: a part takes {part_bytes / 2**20:,.0f} MiB, and processing "
-        f"it takes several times as much. Nothing was fitted; the samples have "
-        f"{many(len(job.samples.parts), 'part')}. Give every worker more memory or fewer threads, "
-        "or store the samples in smaller chunks.",
+        f"it takes several times as much. The samples have {many(len(samples.parts), 'part')}. "
+        "Nothing was fitted. Give every worker more memory or fewer threads, or store the samples "
+        "in smaller chunks.",
     )

@@ -28,7 +28,7 @@ DAMAGED_NPY = (ValueError, EOFError, SyntaxError, TypeError, TokenError, Overflo
 
 @dataclass(frozen=True)
 class FileLines(StoredArray):
-    """An array at regular positions in one file, as lines of contiguous values.
+    """An array whose lines (rows or columns) are contiguous, at regular positions in a file.
 
     Attributes
     ----------

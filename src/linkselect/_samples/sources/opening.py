@@ -115,7 +115,7 @@ def open_stored(
 
 
 def _listed(columns: Any, parameter: str) -> list[str | int]:
-    """Return a list of column names and numbers, also for a single name or number."""
+    """Return column names and numbers as a list; a single one is also accepted."""
     listed = [columns] if isinstance(columns, str | Integral) else list(columns)
     for one in listed:
         if isinstance(one, bool) or not isinstance(one, str | Integral):

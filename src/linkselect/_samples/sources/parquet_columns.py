@@ -60,7 +60,7 @@ class FileColumns:
 
 
 def columns_of(label: str, metadata: Any) -> FileColumns:
-    """Return what is needed to read the columns of a Parquet file, from its footer."""
+    """Extract from the footer of a Parquet file what is needed to read its columns."""
     schema = metadata.schema.to_arrow_schema()
     names = schema.names
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))

@@ -94,7 +94,7 @@ def warn_of_folder_columns(label: str, names: Sequence[str]) -> None:
 
 
 def warn_of_order(files: Sequence[Path], folder: Path) -> None:
-    """Warn if numeric order differs from alphabetical order, since labels may follow it."""
+    """Warn if numeric order differs from alphabetical order; labels may be in numeric order."""
     names = [path.relative_to(folder).as_posix() for path in files]
     by_number = sorted(names, key=lambda name: _DIGITS.sub(lambda found: found[0].zfill(20), name))
     for found, expected in zip(names, by_number, strict=True):

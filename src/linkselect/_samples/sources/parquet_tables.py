@@ -330,7 +330,7 @@ def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
 
 
 def _ids(values: NDArray[Any]) -> list[Hashable]:
-    """Return ids as Python values; times become `datetime`, which pandas can compare."""
+    """Return ids as Python values; times become `datetime`, which equals the times of pandas."""
     found: list[Hashable] = (
         values.astype("M8[us]") if values.dtype.kind == "M" else values
     ).tolist()

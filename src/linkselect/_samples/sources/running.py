@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
-"""Callback for progress; takes the number of finished parts, of all parts, and a task name."""
+"""Progress callback; takes the number of finished parts, the total, and a task name."""
 
 
 def map_parts(X: Stored, function: Callable[..., Any], **options: Any) -> list[Any]:

@@ -95,7 +95,7 @@ class FileState:
             raise missing(self.label, self.path)
         if state != self.state:
             raise GuidedValueError(
-                f"{self.label} changed while it was read.",
+                f"{self.label} changed while it was being read.",
                 "Nothing was fitted. Fit again when no other program writes to it.",
                 "X",
             )

@@ -45,7 +45,7 @@ def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
 
 
 class Source(ABC):
-    """Base class of readers for stored samples: a file, a folder, an array of blocks.
+    """Base class of readers for samples in a file, in a folder or in an array of blocks.
 
     A source can be pickled, so that another process, or another machine with the same files, can
     read the samples.
@@ -82,9 +82,9 @@ class Source(ABC):
         """Raise an error if the files with these values have changed since they were opened."""
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return the positions, from 0 to the length, where rows (0) or columns (1) may be split.
+        """Return the positions at which an axis may be split, including 0 and its length.
 
-        None means anywhere.
+        None means any position.
         """
         return None
 
@@ -219,7 +219,7 @@ class Stored:
     by_columns : bool
         Whether every part has all rows and some columns, rather than some rows and all columns.
     parts : tuple of Part
-        The parts, which cover the samples exactly once and in order, in every process.
+        The parts, in order. They cover the samples exactly once and are the same in every process.
     """
 
     ndim = 2
@@ -326,7 +326,7 @@ class Stored:
         return self._with_step(_scale, shift, scale)
 
     def filled(self, values: ArrayLike) -> Stored:
-        """Return the samples with one number per column for missing values; nothing is read yet."""
+        """Return the samples with missing values filled by column; nothing is read yet."""
         return self._with_step(_fill, values)
 
     def _with_step(self, function: Callable[..., None], *numbers: ArrayLike) -> Stored:
