@@ -1,10 +1,10 @@
-"""Report in Markdown how closely the papers' tables are reproduced, from `linkselect reproduce`.
+"""Report in Markdown how closely `linkselect reproduce` reproduces the papers' tables.
 
 `python benchmarks/agreement.py sparsity-score-2012=DIR ...` prints, for each paper, the number of
-cells that agree, each cell that does not with the reason found, and the claims with their outcome.
-With `--write docs/reproduction/PAGE.md` these parts replace those between the marks on that page.
-Reasons are in `benchmarks/reasons.csv`: the first line that matches a cell counts, and an empty
-field matches everything.
+cells that agree, the cells that do not agree with the reason for each, and whether each claim
+holds. With `--write docs/reproduction/PAGE.md`, the output replaces the text between the marks on
+that page. The reasons are read from `benchmarks/reasons.csv`. The first line that matches a cell is
+used; an empty field matches every cell.
 """
 
 import argparse
@@ -29,7 +29,11 @@ from linkselect.reproduction._results_folder import read_cells, read_records
 YEAR_2020 = "similarity-constraint-score-2020"
 REASONS = Path(__file__).with_name("reasons.csv")
 
-# The tolerance of a table, where it is not the first one of its unit.
+SUMMARY = "Agreement by table:"
+DISAGREEMENTS = "Cells that do not agree:"
+CLAIMS = "Claims of the paper:"
+
+# Tolerances of tables that do not use the first tolerance of their unit.
 ASKED = {
     (YEAR_2020, 3): Tolerance(3.0),
     (YEAR_2020, 4): Tolerance(0.1, relative=True),
@@ -39,7 +43,7 @@ ASKED = {
 
 
 def measure_of(paper, table, cell):
-    """Return the tolerance for a cell, or None where single numbers are not compared."""
+    """Return the tolerance for a cell, or None if its number is not compared."""
     unit = unit_of(cell, table.unit_name)
     if unit in (AVERAGE_RANK, FEATURES):
         return tolerances_of(unit)[0]
@@ -78,7 +82,7 @@ def summary(paper, table, cells, record):
 
 
 def disagreements(paper, table, cells, reasons):
-    """Yield the cells outside the tolerance: data set, method, setting, both numbers, reason."""
+    """Yield the data set, method, setting, both numbers and reason of each cell that disagrees."""
     if table.unit_name.startswith(RANK_SUM):
         yield from lost_rows(paper, table, cells, reasons)
         return
@@ -92,7 +96,7 @@ def disagreements(paper, table, cells, reasons):
 
 
 def lost_rows(paper, table, cells, reasons):
-    """Yield the rows that another method wins here, with both winners."""
+    """Yield the rows in which our best method differs from the published one, with both names."""
     for (dataset, setting), same in same_winners(cells).items():
         if not same:
             line = [c for c in cells if (c.dataset, c.setting) == (dataset, setting)]
@@ -103,9 +107,9 @@ def lost_rows(paper, table, cells, reasons):
 
 
 def disagreement_table(number, off, notes):
-    """Return the cells that disagree, with a column for each method and setting.
+    """Return a table of the cells that disagree, with a column for each method and setting.
 
-    `notes` numbers the reasons, and grows with each new one.
+    `notes` maps each reason to its number; new reasons are added.
     """
     settings = [[part.strip() for part in setting.split(",")] for _, _, setting, *_ in off]
     common = [part for part in settings[0] if all(part in parts for parts in settings)]
@@ -137,7 +141,7 @@ def disagreement_table(number, off, notes):
 
 
 def row(*fields):
-    # A bar inside a field, as in |M|, would end it.
+    # An unescaped bar in a field, as in |M|, would end the field.
     return f"| {' | '.join(str(field).replace('|', chr(92) + '|') for field in fields)} |"
 
 
@@ -151,11 +155,13 @@ def tables_part(paper, folder, reasons):
     if not tables:
         return []
     lines = [
+        SUMMARY,
+        "",
         "| table | runs | cells | criterion | cells that agree |",
         "|---|---|---|---|---|",
         *(summary(paper, table, cells, records[table.name]) for table, cells in tables),
         "",
-        "Cells that do not agree:",
+        DISAGREEMENTS,
         "",
     ]
     notes = {}
@@ -175,9 +181,11 @@ def claims_part(folder):
     if not lines:
         return []
     figures = (record for record in records if record.part.startswith("Figure"))
-    runs = [f"{record.part}: {record.runs}, seed {record.seed}." for record in figures]
+    runs = [
+        f"{record.part} is based on {record.runs} with seed {record.seed}." for record in figures
+    ]
     made = [" ".join(runs), ""] if runs else []
-    return [*made, "| part | claim | holds | found |", "|---|---|---|---|", *lines, ""]
+    return [*made, CLAIMS, "", "| part | claim | holds | found |", "|---|---|---|---|", *lines, ""]
 
 
 def main():

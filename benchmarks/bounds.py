@@ -56,7 +56,10 @@ def main():
     parser.add_argument("--rounds", type=int, default=ROUNDS, help="changes tried per start")
     options = parser.parse_args()
     shares = largest_shares(options.rounds, SEEDS)
-    said = f"Seeds {SEEDS.start} to {SEEDS.stop - 1}, {options.rounds} changes for each start."
+    said = (
+        f"We used seeds {SEEDS.start} to {SEEDS.stop - 1}, with {options.rounds} changes per "
+        "starting point."
+    )
     text = f"{said}\n\n{table(shares)}"
     print(text)
     if options.write:

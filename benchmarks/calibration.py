@@ -353,6 +353,23 @@ def with_kept_rows(lines, before):
     return [rows[first], *head, *({**kept, **rows}[key] for key in keys)]
 
 
+# Explanation of the columns of each table, which is written below its heading.
+LEGENDS = {
+    "On noise: pairs": "The last column gives a share of intervals, the others give shares of "
+    "tables.",
+    "On noise: labels": "The first column gives the size (samples x features) or the share of the "
+    "smaller class. The last three columns refer to the number of features that `choose_number` selects.",
+    "On noise: comparisons": "Both shares are those of tables in which methods were compared.",
+    "Single features": "The columns give shares of tables with a false positive, mean numbers of "
+    "features with q <= 0.1, and the false discovery rate.",
+    "On real data: intervals": "The bias is the mean estimate minus the mean true value; the last "
+    "columns give the coverage of the intervals.",
+    "On real data: random rankings": "The last column gives the share of runs with this "
+    "claim, which is always false.",
+    "On real data: power": "All columns refer to useful rankings from 20 + 20 disjoint pairs.",
+}
+
+
 def write_page(done):
     parts = [
         "## On noise: pairs\n",
@@ -376,7 +393,7 @@ def write_page(done):
     old = {part.split("\n")[0]: part.split("\n") for part in rest.split(END)[0].split("## ")}
     new = {part.split("\n")[0]: part.split("\n") for part in "\n".join(parts).split("## ")[1:]}
     tables = (
-        [f"## {title}", "", *with_kept_rows(lines, old.get(title, []))]
+        [f"## {title}", "", LEGENDS[title], "", *with_kept_rows(lines, old.get(title, []))]
         for title, lines in new.items()
     )
     table = "\n\n".join("\n".join(lines) for lines in tables)

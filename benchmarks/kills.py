@@ -217,7 +217,9 @@ def write_page(done):
         n_kills = sum(line["kills"] for line in some)
         lines.append(f"| {words} | {len(some)} | {n_kills or ''} | {listed} |")
     before, rest = PAGE.read_text().split(START)
-    text = "\n".join([f"Seeds from 0; {n_all} kills in all.", "", *lines])
+    said = f"There were {n_all} kills in total, with seeds from 0. The outcomes are given with "
+    said += "their counts."
+    text = "\n".join([said, "", *lines])
     PAGE.write_text(f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}")
 
 

@@ -280,8 +280,8 @@ def table_of(lines, equivalent, n_places, seed):
     """Return the lines of the page for a seed: the counts of each part."""
     ends = Counter(line["outcome"] for line in lines)
     table = [
-        f"{len(lines)} mutants, seed {seed}, from {n_places:,} places; detected by failed tests / "
-        f"timeouts / crashes: {ends['killed']} / {ends['hangs']} / {ends['crashes']}.",
+        f"Of {len(lines)} mutants (seed {seed}, {n_places:,} places), failed tests "
+        f"detected {ends['killed']}, timeouts {ends['hangs']} and crashes {ends['crashes']}.",
         "",
         "| part | mutants | detected | equivalent | missed | share detected |",
         "|---|---|---|---|---|---|",

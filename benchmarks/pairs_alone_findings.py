@@ -62,12 +62,13 @@ def findings(units):
     return [
         *table(["supervision", "`LinkSelector`", "best other method"], rows).split("\n"),
         "",
-        f"- **Wrong pairs.** If a tenth of the pairs is wrong, `LinkSelector` changes by "
-        f"{change(units, '20 pairs', '20 pairs, 10 % wrong', group)} points with 20 pairs and by "
-        f"{change(units, '100 pairs', '100 pairs, 10 % wrong', group)} with 100.",
-        f"- **Must-links only** change it by {change(units, '100 pairs', '50 must-links', group)} "
-        f"points, compared with 100 pairs of both kinds. From cannot-links only, it ranks as "
-        f"without supervision.",
+        "- **Wrong pairs.** If 10 % of the pairs are wrong, the accuracy of `LinkSelector` "
+        f"changes by {change(units, '20 pairs', '20 pairs, 10 % wrong', group)} points with 20 "
+        f"pairs and by {change(units, '100 pairs', '100 pairs, 10 % wrong', group)} points with "
+        "100.",
+        "- **Must-links only.** With must-links alone, the accuracy changes by "
+        f"{change(units, '100 pairs', '50 must-links', group)} points compared with 100 pairs of "
+        "both kinds. With cannot-links alone, the ranking is the same as without supervision.",
     ]
 
 

@@ -346,13 +346,10 @@ def leads(units, kinds):
     """Return the tables of leads by 1-NN and by a linear SVM."""
     if not any(of_kind(units, kind, {*HELD_OUT, *CHOSEN_ON}) for kind in kinds):
         return []
-    start = (
-        "Lead of `LinkSelector` in points by 1-NN (mean over data sets, 95 % bootstrap interval, "
-    )
-    start += "number of data sets on which it leads):"
+    start = "Lead of `LinkSelector` in mean {} accuracy:"
     return [
-        *(start, lead_table(units, kinds, NEAREST)),
-        *("By a linear SVM:", lead_table(units, kinds, LINEAR)),
+        *(start.format("1-NN"), lead_table(units, kinds, NEAREST)),
+        *(start.format("linear SVM"), lead_table(units, kinds, LINEAR)),
     ]
 
 
@@ -378,21 +375,22 @@ def sections(units):
         "Without supervision": [*accuracies("nothing"), *leads(units, ("nothing",))],
         "Stability": one_table(
             ("stability",),
-            "Share of the first 20 features that are selected again, counting features with |r| >= "
-            "0.9 as equal / Jaccard index (40 pairs in each half of the samples, or two halves of "
-            "40 pairs; {}, with at least 100 features):",
+            "Share of the first 20 features that are selected again, where features with |r| >= "
+            "0.9 count as equal / Jaccard index (40 pairs in each half of the samples, or two "
+            "halves of 40 pairs; {}, with at least 100 features):",
             stability_table,
         ),
         "Every data set": one_table(
             ("20 pairs", "100 pairs"),
-            "1-NN accuracy from 20 / 100 pairs; and the AUC with which `suspect_pairs` finds wrong "
-            "pairs, 10 % of 20 / 40 / 100 (0.5 is chance; {}; held-out sets in italics):",
+            "1-NN accuracy (%) with 20 / 100 pairs, and the AUC with which `suspect_pairs` "
+            "identifies wrong pairs if 10 % of 20 / 40 / 100 pairs are wrong (0.5 is chance; {}; "
+            "held-out sets in italics):",
             set_table,
         ),
         "Choosing the method": one_table(
             ("choice",),
-            "Loss of 1-NN accuracy, in points, against the best of eight methods that use pairs "
-            "({}; only where the pairs suffice for five folds):",
+            "Loss in 1-NN accuracy, in points, relative to the best of eight methods that use "
+            "pairs ({}; only where the pairs suffice for five folds):",
             choice_table,
         ),
     }
@@ -402,8 +400,9 @@ def tables(units):
     """Return all tables, in a fixed order."""
     units = [one for one in units if any(found is not None for found in one["values"].values())]
     units.sort(key=lambda one: (one["set"], one["draw"], one["kind"]))
-    start = "Accuracy in per cent by 1-NN / linear SVM (both over 5 to 50 features) / random "
-    start += "forest (over 20 and 50)."
+    start = "The tables give accuracies (%) of 1-NN / linear SVM / random forest, and the lead of "
+    start += "`LinkSelector` in points, with a 95 % bootstrap interval and the number of data sets "
+    start += 'on which it leads. "Refuses" means that a method raises an error.'
     parts = [start]
     for heading, some in sections(with_references(units)).items():
         parts += [f"## {heading}", *some] if some else []

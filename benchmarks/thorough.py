@@ -104,7 +104,11 @@ def table(state):
 
 def write_page(state):
     before, rest = PAGE.read_text().split(START)
-    said = f"Seeds: {len(state['seeds'])}, with one problem of each of {len(KINDS)} kinds.\n"
+    said = (
+        f"There are {len(state['seeds'])} seeds, with one problem of each of {len(KINDS)} kinds. "
+        "The columns count problems that were compared, [refused or left open](#tolerance), and "
+        "failures.\n"
+    )
     PAGE.write_text(f"{before}{START}\n{said}\n{table(state)}\n{END}{rest.split(END)[1]}")
 
 

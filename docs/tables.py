@@ -64,8 +64,8 @@ REMARKS = (
     "The label -1",
     "Values ",
     "A link of weight w",
-    "All links together",
-    "If these have weights",
+    "The links have a combined weight",
+    "If links have weights",
     "Because merit",
 )
 HEADINGS = {

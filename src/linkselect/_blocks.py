@@ -58,7 +58,7 @@ class Scratch(threading.local):
         self._memory = np.empty(0, dtype)
 
     def array(self, *shape: int) -> NDArray[Any]:
-        """Return an uninitialized array in C order, which overwrites the previous one."""
+        """Return an uninitialised array in C order, which overwrites the previous one."""
         size = prod(shape)
         if size > 2 * BLOCK_SIZE:
             return np.empty(shape, self._memory.dtype)  # too large to keep

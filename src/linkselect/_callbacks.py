@@ -22,10 +22,10 @@ HAS_CALLBACKS = find_spec("sklearn.callback") is not None
 if TYPE_CHECKING or not HAS_CALLBACKS:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
-    class _Unheard:
+    class _SilentTask:
         """A task of a fit that reports to no callback."""
 
-        def subcontext(self, **about: Any) -> _Unheard:
+        def subcontext(self, **about: Any) -> _SilentTask:
             return self
 
         def call_on_fit_task_begin(self, **about: Any) -> None:
@@ -49,7 +49,7 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
             return self
 
         def _init_callback_context(self, max_subtasks: int | None = 0) -> Any:
-            return _Unheard()
+            return _SilentTask()
 
     def with_callbacks(method: Method) -> Method:
         """Return the method unchanged."""

@@ -172,7 +172,7 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
 
 
 def check_labels(y: Any) -> Any:
-    """Return y as an array, or raise an error if it cannot be class labels; allow missing ones."""
+    """Return y as an array; raise an error unless it contains class labels or missing values."""
     warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
@@ -186,13 +186,13 @@ def check_labels(y: Any) -> Any:
             raise GuidedValueError(
                 f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
                 "NaN for unlabelled samples.",
-                "Cut a continuous target into classes first.",
+                "Bin a continuous target into classes first.",
             )
     return labels
 
 
 def check_all_labelled(name: str, y: NDArray[Any]) -> None:
-    """Raise an error if labels are missing, for the method of that name."""
+    """Raise an error if labels are missing, which names the method that requires them."""
     if y.dtype.kind in "fmM":
         n_missing = int(np.count_nonzero(y != y))
     elif y.dtype.kind == "O":
@@ -230,7 +230,7 @@ def from_pairs(
     *,
     ids_are_index: bool = False,
 ) -> Supervision:
-    """Find the rows that pairs name, and join them into classes by must-links.
+    """Return the supervision by pairs, where must-links join samples into classes.
 
     `ids_are_index` means that the ids were not passed, but are the index of a pandas X.
     """
@@ -269,7 +269,7 @@ def present_pairs(
     *,
     ids_are_index: bool = False,
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
-    """Return the pairs with both ends among the samples, and the row of each sample.
+    """Return the pairs whose two samples are present, and the row of each sample.
 
     A warning counts the ignored pairs if these are more than half of all, if the ids are the index
     of a plain `fit`, or if an absent id is present under another type or spelling.
@@ -285,7 +285,7 @@ def present_pairs(
             check_index(pairs, ids)
         row_of = {sample: row for row, sample in enumerate(ids)}
     present = pairs.restrict(row_of)
-    # Ids may be passed to any fold, but the index may be that of a fold only with routing.
+    # If ids were passed or pairs are routed, absent ids may belong to another fold.
     may_be_fold = not ids_are_index or get_config()["enable_metadata_routing"]
     _report_lost(pairs, present, row_of, may_be_fold)
     return present, row_of
@@ -337,8 +337,8 @@ def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
     n_samples = len(index)
     if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
         raise GuidedValueError(
-            f"The pairs use row numbers of {many(n_samples, 'sample')}, but the index of X does "
-            f"not: it starts with {index[0]!r}.",
+            "The pairs name samples by row number, but the index of X does not: it starts with "
+            f"{index[0]!r}.",
             f"Pass sample_ids=range({n_samples}) to match the pairs by row number, or create them "
             "with the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
         )

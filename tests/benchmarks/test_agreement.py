@@ -50,12 +50,12 @@ def test_tables_have_runs_and_units(tmp_path, written):
         "| 3 | 1 to 20 runs, seed 7 | 1 | average rank: within 15 % | 0 |",
         "| 4 | 5 runs, seed 0 | 1 | within 10 % | 0 |",
         "Table 3 (p=3), published → ours (reason):",
-        "| data | C1 | SFS-1NN (sees all training labels) |",
+        "| data | C1 | SFS-1NN (uses all training labels) |",
         "| WBCD |  | 90.0 → 93.1 (1) |",
         "| Average rank | 2.00 → 2.90 (2) |  |",
         "| data | \\|M\\| |",
         "| WBCD | 4 → 5 (1) |",
-        "2. Follows from the other cells.",
+        "2. The difference follows from the other rows of the table.",
         "| Table 3 | C1 leads | yes | by 1 \\| point |",
     ):
         assert line in text
@@ -75,9 +75,7 @@ def test_rank_sums_are_compared_by_winner(tmp_path, written):
     assert "| WBCD | eps^S → C1 (1) |" in text
 
 
-def test_columns_are_named_by_method_and_setting(
-    tmp_path, written
-):
+def test_columns_are_named_by_method_and_setting(tmp_path, written):
     settings = [("10 links", 5.0), ("4 links", 6.0)]
     cells = [Cell("WBCD", "C1", setting, "", 90.0, 90.0 + gap) for setting, gap in settings]
     write_cells(tmp_path / "table-3.csv", cells)
@@ -88,5 +86,5 @@ def test_columns_are_named_by_method_and_setting(
     assert "Figure 1" not in written()
     write_records(tmp_path, [Record("Figure 1", 3, 3, 0, claims=(claim,))])
     text = written()
-    assert "Figure 1: 3 runs, seed 0." in text
+    assert "Figure 1 is based on 3 runs with seed 0." in text
     assert "| Figure 1 | C1 leads | no | by no point |" in text

@@ -73,7 +73,7 @@ def test_the_share_ignores_equivalent_mutants(part):
     ]
     said, *table = mutants.table_of(lines, {mutants.key_of(lines[3]): "only faster"}, 70, 9)
     assert "| `graphs` | 5 | 3 | 1 | 1 | 75.0 % |" in table
-    assert "5 mutants, seed 9, from 70 places" in said
+    assert "Of 5 mutants (seed 9, 70 places)" in said
 
 
 def test_a_report_replaces_only_the_table_of_its_seed(part, tmp_path, monkeypatch, capsys):
@@ -91,9 +91,9 @@ def test_a_report_replaces_only_the_table_of_its_seed(part, tmp_path, monkeypatc
         return mutants.PAGE.read_text()
 
     assert report(8, True) == page, "there is no place for it"
-    assert "1 mutants, seed 8" in capsys.readouterr().out
+    assert "Of 1 mutants (seed 8," in capsys.readouterr().out
     written = report(9, True).split("<!-- end -->")
-    assert [("seed 9, from" in part, "old" in part) for part in written[:3]] == [
+    assert [("(seed 9," in part, "old" in part) for part in written[:3]] == [
         (False, True),
         (True, False),
         (False, True),

@@ -71,13 +71,13 @@ def test_absurd_parameters_of_a_method(folder, capsys, method, name):
         assert "bug in linkselect" not in capsys.readouterr().err, value
 
 
-def test_more_splits_than_anyone_waits_for(folder, capsys):
+def test_too_many_splits(folder, capsys):
     call = ["compare", "t.csv", "--label", "class", "--drop", "id", "--methods", "variance"]
     assert run([*call, "--splits", "1000000"]) == 2
     assert run([*call, "--folds", "1000", "--repeats", "1000"]) == 2
     assert capsys.readouterr().err.count("at most 10,000") == 2
 
 
-def test_more_runs_than_anyone_waits_for(folder, capsys):
+def test_too_many_runs(folder, capsys):
     assert run(["reproduce", "constraint-score-2008", "--runs", "9" * 30]) == 2
     assert "at most 10,000" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""`linkselect ask`: its inputs, messages and exit."""
+"""Tests of `linkselect ask`: inputs, messages and how it ends."""
 
 import os
 import shlex
@@ -87,7 +87,7 @@ def test_the_command_ranks_again(ask, iris, capsys):
     assert "Each feature was scaled to variance 1 and mean 0." in said
 
 
-def test_further_columns_are_shown_and_are_no_features(ask, iris):
+def test_shown_columns_are_not_features(ask, iris):
     _, labelling, _ = ask(iris, "--id-column", "id", "--show", "species")
     assert labelling.queries.X.shape == (150, 4)
     assert labelling.samples.shown(0)["more"] == [("species", "setosa")]
@@ -104,7 +104,7 @@ def test_texts(ask, tmp_path):
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".feather"])
-def test_columns_hold_any_text_and_numbers(tmp_path, ending):
+def test_columns_may_contain_any_text_and_numbers(tmp_path, ending):
     columns = {"x": [1.0, 2.0, 3.0], "said": ["same", "same", None], "year": [1990, 1991, 1992]}
     path = tmp_path / f"table{ending}"
     write_columns(path, columns)
@@ -132,7 +132,7 @@ def test_curves_of_a_folder(ask, pictured):
     assert "--curves" not in labelling.repeat
 
 
-def test_curves_of_columns_that_a_pattern_names(ask, tmp_path):
+def test_curves_of_columns_that_match_a_pattern(ask, tmp_path):
     lines = ["ecg_10,age,ecg_2,ECG_3,sex"]
     lines += [f"{i},{50 + i},{i % 3},{-i},{'fm'[i % 2]}" for i in range(12)]
     (tmp_path / "hearts.csv").write_text("\n".join(lines) + "\n")
@@ -144,7 +144,7 @@ def test_curves_of_columns_that_a_pattern_names(ask, tmp_path):
     assert samples.drawn([0, 5], np.empty(0, int)).x_texts == ("ecg_10", "ecg_2")
 
 
-def test_dates_keep_their_digits_and_numbers_do_not(ask, tmp_path):
+def test_dates_keep_all_digits_and_numbers_are_rounded(ask, tmp_path):
     lines = ["day,mass"] + [f"2020-01-{i + 1:02d},{0.123456789 * (i + 1)}" for i in range(9)]
     (tmp_path / "visits.csv").write_text("\n".join(lines) + "\n")
     _, labelling, _ = ask("visits.csv", "--encode")
@@ -173,7 +173,7 @@ def test_pictures(ask, pictured, images):
     assert labelling.samples.names == ("x", "y")
 
 
-def test_pairs_to_go_on_from(ask, iris, tmp_path):
+def test_pairs_to_continue_with(ask, iris, tmp_path):
     (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p60,cannot\n")
     arguments = (iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
     _, labelling, _ = ask(*arguments)
@@ -188,7 +188,7 @@ def test_pairs_to_go_on_from(ask, iris, tmp_path):
     assert "later changes to them are ignored" in ask(*arguments)[2]
 
 
-def test_going_on_with_another_strategy_or_seed_is_said(ask):
+def test_resuming_with_another_strategy_or_seed_is_reported(ask):
     _, labelling, _ = ask("--strategy", "minmax", "--seed", "3")
     labelling.answer((0, 1), "unsure")
     labelling.close()
@@ -206,7 +206,7 @@ def test_samples_without_a_picture_are_counted(ask, pictured):
     assert "1 of 10 samples has no picture." in said
 
 
-def test_what_is_refused_leaves_no_file(ask, iris, tmp_path):
+def test_a_refused_call_leaves_no_file(ask, iris, tmp_path):
     (tmp_path / "old.csv").write_text("a,b,link\np0,p1,must\np0,p1,cannot\n")
     code, *_ = ask(iris, "--id-column", "id", "--drop", "species", "--pairs", "old.csv")
     assert code != 0
@@ -245,14 +245,14 @@ def test_mistakes_are_explained(ask, iris, arguments, said):
     assert "bug in linkselect" not in error
 
 
-def test_pairs_that_somebody_else_wrote_are_not_written_over(ask, iris, tmp_path):
+def test_pairs_from_another_source_are_not_overwritten(ask, iris, tmp_path):
     (tmp_path / "pairs.csv").write_text("a,b,link\np0,p1,must\n")
     code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
     assert code == 1
     assert "already exists, but pairs.linkselect.sqlite does not exist" in error
 
 
-def test_answers_about_other_samples_are_not_taken_for_these(ask, iris):
+def test_answers_about_other_samples_are_refused(ask, iris):
     _, labelling, _ = ask()
     labelling.answer((0, 1), "unsure")
     labelling.close()
@@ -270,7 +270,7 @@ def test_pairs_that_contradict_each_other(ask, iris, tmp_path):
     assert "linkselect pairs explain" in error
 
 
-def test_without_the_extra_it_says_what_to_install(ask, monkeypatch):
+def test_a_missing_extra_is_named(ask, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette", None)
     code, _, error = ask()
     assert code == 1
@@ -286,7 +286,7 @@ def test_a_port_that_is_taken(tmp_path, monkeypatch, capsys):
     assert f"Port {port} cannot be used" in capsys.readouterr().err
 
 
-def test_ctrl_c_before_anything_was_answered(tmp_path, monkeypatch, capsys):
+def test_ctrl_c_before_the_first_answer(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
 
     def press(address):

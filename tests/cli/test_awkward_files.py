@@ -1,4 +1,4 @@
-"""Files as they occur in practice: each is read correctly, or refused with a clear message."""
+"""Tests of awkward but common files: each is read correctly, or refused with a clear message."""
 
 import datetime
 import gzip
@@ -191,7 +191,7 @@ GOOD = {
 
 
 @pytest.mark.parametrize("what", GOOD)
-def test_right_numbers(what, tmp_path):
+def test_values_are_read_correctly(what, tmp_path):
     make, how, note = GOOD[what]
     table = read_table(make(tmp_path), Reading(**how))
     # Numbers stored as text come last.
@@ -210,7 +210,7 @@ def test_without_the_package_for_excel(tmp_path, monkeypatch):
         read_table(path)
 
 
-def test_repeated_names_are_told_apart(tmp_path):
+def test_duplicate_names_are_numbered(tmp_path):
     path = text("x,y,x,x\n1,2,3,4\n5,6,7,8\n")(tmp_path)
     table = read_table(path)
     assert table.names == ("x", "y", "x.2", "x.3")
@@ -220,7 +220,7 @@ def test_repeated_names_are_told_apart(tmp_path):
     )
 
 
-def test_encoded(tmp_path):
+def test_text_columns_are_encoded(tmp_path):
     content = (
         "x,when,smokes,city,sex,who,odd\n1,31/01/2024,yes,Lille,f,Ann,01/02/2024\n"
         "2,01/02/2024,no,Arras,m,Bob,03/04/2024\n3,,NA,Calais,f,Cy,01/02/2024\n"
@@ -376,7 +376,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("what", BAD)
-def test_messages_name_place_and_remedy(what, tmp_path):
+def test_messages_name_the_position_and_a_remedy(what, tmp_path):
     make, how, words = BAD[what]
     with pytest.raises(InputError) as caught:
         read_table(make(tmp_path), Reading(**how))
@@ -386,5 +386,5 @@ def test_messages_name_place_and_remedy(what, tmp_path):
         assert word in message, message
 
 
-def test_there_are_thirty_of_them():
+def test_there_are_at_least_thirty_files():
     assert len(GOOD) + len(BAD) >= 30

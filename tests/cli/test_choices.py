@@ -66,7 +66,7 @@ def test_every_method_runs_on_every_scale(scale, rank):
 
 @pytest.mark.parametrize("method", ["compensated_laplacian", "similarity_constraint"])
 def test_the_width_adapts_to_another_scale(method, tmp_path, capsys):
-    """Far apart in 800 features of variance 1, where a width of 1 sees nothing."""
+    """With 800 features of variance 1, samples are too far apart for a width of 1."""
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(30, 800)), np.arange(30) % 2
     X[:, :3] += 4 * y[:, None]
@@ -82,7 +82,7 @@ def test_the_width_adapts_to_another_scale(method, tmp_path, capsys):
         assert "Set it with --set sigma=auto." in capsys.readouterr().err
 
 
-def test_variance_cannot_rank_what_is_standardised(rank):
+def test_variance_cannot_rank_standardised_features(rank):
     code, _, errors = rank("--drop", "species", "--method", "variance", "--scale", "standard")
     assert (code, "all features have variance 1" in errors) == (0, True)
 
@@ -116,7 +116,7 @@ no_class = Widest()
 '''
 
 
-def test_a_method_of_ones_own(rank, tmp_path, monkeypatch):
+def test_a_user_defined_method(rank, tmp_path, monkeypatch):
     (tmp_path / "own_methods_16.py").write_text(OWN)
     monkeypatch.chdir(tmp_path)
     own = ("--label", "species", "--method", "own_methods_16:Widest", "--scale", "none", "--json")
@@ -185,14 +185,14 @@ def test_names_of_methods():
     assert not {"pairs", "copkmeans"} & set(methods())
 
 
-def test_values_that_look_like_numbers_are_names_if_the_class_says_so():
+def test_numeric_values_are_text_if_the_class_requires_it():
     constrained = methods()["constrained_laplacian"]
     assert make_selector(constrained, ["variant=2011"]).variant == "2011"
     assert make_selector(constrained, ["sigma=2011"]).sigma == 2011
     assert make_selector(methods()["spectral"], ["style=2"]).style == 2
 
 
-def test_what_methods_need_and_use():
+def test_the_supervision_that_methods_need_and_use():
     found = {name: (one.needs, one.uses) for name, one in methods().items()}
     assert found["variance"] == ("nothing", "nothing")
     assert found["fisher"] == found["nearest_neighbor_sfs"] == ("labels", "labels")
@@ -220,7 +220,7 @@ def test_the_default_is_one_method_also_for_small_tables(tmp_path, capsys):
 
 @pytest.fixture
 def wide(tmp_path):
-    """Write a table whose samples are so far apart that the weights of neighbours vanish."""
+    """Write a table whose samples are so far apart that the weights of neighbours underflow."""
     X = np.random.default_rng(0).integers(0, 2, (24, 1400))
     header = ",".join(f"f{column}" for column in range(X.shape[1]))
     np.savetxt(tmp_path / "t.csv", X, "%d", ",", header=header, comments="")
@@ -249,7 +249,7 @@ def test_a_member_that_cannot_rank_a_table_is_named(wide, capsys):
     assert "named_estimators_" not in errors
 
 
-def test_negative_values_are_no_counts(tmp_path, capsys):
+def test_negative_values_are_not_treated_as_counts(tmp_path, capsys):
     rng = np.random.default_rng(0)
     X = np.where(rng.random((40, 12)) < 0.7, -1.0, rng.random((40, 12)))
     for name, values in (("signed", X), ("shifted", X + 1)):
@@ -265,7 +265,7 @@ def test_negative_values_are_no_counts(tmp_path, capsys):
         )
 
 
-def test_no_advice_to_set_what_a_method_does_not_have(wide, capsys):
+def test_hints_name_only_parameters_of_the_method(wide, capsys):
     links = wide.with_name("p.csv")
     links.write_text("a,b,link\n1,3,must\n1,2,cannot\n", encoding="utf-8")
     call = ["rank", str(wide), "--pairs", str(links), "--no-validate", "--method"]

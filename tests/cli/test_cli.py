@@ -47,7 +47,7 @@ def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, caps
     assert "needs jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said
 
 
-def test_demo_with_impossible_numbers(capsys):
+def test_demo_with_invalid_numbers(capsys):
     for option in (["--n-features", "65"], ["--draws", "1"]):
         assert run(["demo", *option]) == 2
         assert "--n-features must be 1 to 64, and --draws at least 2" in capsys.readouterr().err
@@ -77,7 +77,7 @@ def test_examples_in_help_can_be_copied(capsys, monkeypatch):
         assert all(example in text for example in examples), call
 
 
-def test_help_shows_defaults_that_say_something(capsys):
+def test_help_shows_informative_defaults(capsys):
     assert run(["rank", "--help"]) == 0
     text = capsys.readouterr().out
     assert "[default: minmax]" in text
@@ -113,7 +113,7 @@ def foreign_table(tmp_path):
 
 @pytest.mark.parametrize("arguments", [[], ["--json"]])
 @pytest.mark.parametrize("encoding", ["ascii", "cp1252"])
-def test_signs_that_the_terminal_lacks(encoding, arguments, foreign_table, monkeypatch):
+def test_characters_that_the_terminal_cannot_show(encoding, arguments, foreign_table, monkeypatch):
     written = io.BytesIO()
     errors = io.StringIO()
     monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(written, encoding=encoding))
@@ -128,7 +128,7 @@ def test_signs_that_the_terminal_lacks(encoding, arguments, foreign_table, monke
         assert "\\u65e5" in text
 
 
-def test_signs_that_the_terminal_lacks_as_python_is_told(foreign_table):
+def test_characters_outside_the_encoding_set_for_python(foreign_table):
     command = [sys.executable, "-m", "linkselect", *foreign_table]
     env = {**os.environ, "PYTHONIOENCODING": "ascii"}
     result = subprocess.run(command, capture_output=True, env=env)
@@ -136,7 +136,7 @@ def test_signs_that_the_terminal_lacks_as_python_is_told(foreign_table):
     assert "\\u65e5" in result.stdout.decode("ascii")
 
 
-def test_a_command_that_is_stopped_says_so(monkeypatch, capsys):
+def test_an_interrupted_command_is_reported(monkeypatch, capsys):
     def methods() -> None:
         raise KeyboardInterrupt
 

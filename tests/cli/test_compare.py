@@ -105,7 +105,7 @@ def test_pairs(compare, tmp_path):
         ([*TWO, "--folds", "1"], 2, "--folds must be at least 2"),
     ],
 )
-def test_mistakes_are_answered(arguments, code, words, compare):
+def test_mistakes_are_explained(arguments, code, words, compare):
     found, text, errors = compare(*arguments)
     assert (found, words in errors) == (code, True), errors
     assert "Traceback" not in text + errors
@@ -127,7 +127,7 @@ def test_conflicts(compare, tmp_path):
 
 
 def test_too_few_pairs_for_a_split(tmp_path, capsys):
-    """With so many labels the pairs count alone, and each split holds some of them only."""
+    """With this many labels, the method uses only pairs, and a split contains few of them."""
     rows = [f"{i % 7},{i % 11},{'ab'[i % 2]}" for i in range(2001)]
     (tmp_path / "t.csv").write_text("\n".join(["x,y,k", *rows, ""]))
     (tmp_path / "p.csv").write_text("a,b,link\n0,2,must\n0,1,cannot\n")
@@ -145,12 +145,12 @@ def test_json_is_not_silenced(compare):
     assert json.loads(text)["notes"] == ["laplacian ignores labels."]
 
 
-def test_nothing_is_written_over_what_is_read(compare, tmp_path):
+def test_input_files_are_not_overwritten(compare, tmp_path):
     code, _, errors = compare(*TWO, "--out", tmp_path / "iris.csv")
     assert (code, "same file as the table" in errors) == (2, True)
 
 
-def test_a_file_whose_name_is_no_text(compare, tmp_path, monkeypatch):
+def test_a_file_name_that_is_not_valid_unicode(compare, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.argv", ["linkselect", "compare", "\udcff.csv"])
     assert compare(*TWO, "--out", tmp_path / "c.json", "--quiet")[0] == 0
     assert json.loads((tmp_path / "c.json").read_text("utf-8"))["call"].endswith("'\udcff.csv'")
@@ -187,7 +187,7 @@ def test_pairs_alone_as_text(compare_pairs):
     assert "accuracy in %" not in text.lower()
 
 
-def test_without_methods_some_are_taken(compare_pairs, compare):
+def test_default_methods(compare_pairs, compare):
     code, text, _ = compare_pairs(LINKS, "--json", "--repeats", "1")
     assert code == 0
     assert tuple(json.loads(text)["methods"]) == COMPARED["pairs"]
@@ -195,7 +195,7 @@ def test_without_methods_some_are_taken(compare_pairs, compare):
     assert (code, tuple(json.loads(text)["methods"])) == (0, COMPARED["all"])
 
 
-def test_every_method_that_is_taken_exists():
+def test_all_default_methods_exist():
     assert {name for names in COMPARED.values() for name in names} <= set(methods())
 
 
@@ -241,7 +241,7 @@ def test_both_measures_in_one_table(compare, tmp_path):
         (LINKS, ["--repeats", "0"], 2, "--repeats at least 1"),
     ],
 )
-def test_mistakes_in_pairs_are_answered(links, arguments, code, words, compare_pairs):
+def test_mistakes_in_pairs_are_explained(links, arguments, code, words, compare_pairs):
     found, text, errors = compare_pairs(links, *arguments)
     assert (found, words in errors) == (code, True), errors
     assert "Traceback" not in text + errors
@@ -279,11 +279,11 @@ def test_methods_with_parameters_and_of_scikit_learn(compare):
         "relieff(n_neighbors=3)",
         "redundancy(estimator=laplacian)",
     ]
-    # The F statistic and the Fisher score order features the same.
+    # The F statistic and the Fisher score give the same order.
     assert found["rankings"]["SelectKBest"] == found["rankings"]["fisher"]
 
 
-def test_methods_that_need_all_labels_say_on_which_rows_they_work(compare, tmp_path):
+def test_methods_for_labelled_rows_report_the_rows_used(compare, tmp_path):
     path = tmp_path / "iris.csv"
     lines = path.read_text().splitlines()
     lines[1:] = [

@@ -1,4 +1,4 @@
-"""How many features `linkselect rank` keeps, and that it says why."""
+"""Tests of the number of features that `linkselect rank` keeps, and of its explanation."""
 
 import json
 
@@ -38,7 +38,7 @@ def rank(table, capsys):
     return run
 
 
-def test_labels_choose_a_sane_number_and_every_output_says_how(rank, tmp_path):
+def test_labels_determine_the_number_and_every_output_explains_it(rank, tmp_path):
     by_fisher = ("--label", "class", "--method", "fisher")
     text = rank(*by_fisher, "--report", str(tmp_path / "r.html"))
     found = json.loads(rank(*by_fisher, "--json"))
@@ -54,14 +54,14 @@ def test_labels_choose_a_sane_number_and_every_output_says_how(rank, tmp_path):
 
 
 @pytest.mark.parametrize("method", ["mrmr", "trace_ratio", "fcbf"])
-def test_searches_keep_their_names_and_number(method, rank):
+def test_search_methods_keep_feature_names_and_number(method, rank):
     found = json.loads(rank("--label", "class", "--method", method, "--json"))
     assert found["number_of_features"]["n_features"] == sum(found["ranking"]["selected"])
     assert found["number_of_features"]["n_features"] < 100
     assert found["ranking"]["feature"][0].startswith("g")
 
 
-def test_what_a_wrapper_is_around_keeps_no_half_either(rank):
+def test_a_wrapped_method_has_its_own_number(rank):
     options = ["--method", "stable_selector", "--set", "estimator=fisher", "--set", "n_resamples=5"]
     found = json.loads(rank("--label", "class", *options, "--json"))
     assert found["number_of_features"]["rule"] == "own optimum"
@@ -82,14 +82,14 @@ def test_the_default_keeps_its_own_number(known, rank, table):
     assert path[-1] >= 0.9 or len(path) == 300
 
 
-def test_without_labels_a_plain_rule(rank):
+def test_without_labels_half_of_the_features_are_kept(rank):
     found = json.loads(rank("--drop", "class", "--method", "laplacian", "--json"))
     assert found["method"]["n_selected"] == 300
     assert found["number_of_features"]["rule"] == "half, at most 300"
     assert "Half of the features, at most 300" in rank("--drop", "class", "--method", "laplacian")
 
 
-def test_a_typed_number_is_kept(rank):
+def test_a_given_number_is_used(rank):
     found = json.loads(rank("--label", "class", "--n-features", "0.5", "--json"))
     assert found["method"]["n_selected"] == N_FEATURES // 2
     assert found["number_of_features"] == {

@@ -1,4 +1,4 @@
-"""Rules for single features, p-values and resamples on the command line."""
+"""Tests of the options for single features, p-values and resamples."""
 
 import csv
 import json
@@ -14,7 +14,7 @@ COLUMNS = ("gene1", "gene2", "gene3", "temp_mean", "temp_max", "press_mean", "co
 
 @pytest.fixture
 def table(tmp_path):
-    """Two classes: gene1 tells them apart, and its copy does; colour is text."""
+    """Write a table of two classes that gene1 and its copy separate; colour is text."""
     rng = np.random.default_rng(0)
     y = np.arange(N_ROWS) % 2
     X = rng.normal(size=(N_ROWS, len(COLUMNS)))
@@ -42,7 +42,7 @@ def rank(table, capsys):
 
 @pytest.fixture
 def ranking(rank):
-    """Return the features in order, and the reason of each."""
+    """Return a function that ranks and returns the ordered features, and a dict of reasons."""
 
     def call(*arguments):
         code, out, errors = rank("--json", *arguments)
@@ -53,7 +53,7 @@ def ranking(rank):
     return call
 
 
-def test_a_copy_takes_no_place(ranking, rank):
+def test_copies_do_not_count(ranking, rank):
     order, reasons = ranking("--n-features", "2", "--no-validate")
     assert order[0] == "gene1"
     assert reasons["copy"] == "copy of gene1"
@@ -73,7 +73,7 @@ def test_every_feature_has_a_reason(ranking):
 
 
 def test_a_copy_that_is_not_selected_is_named_without_rules(ranking):
-    """LinkSelector does not select a copy, but it is one all the same."""
+    """LinkSelector does not select copies, but they are named as such."""
     _, reasons = ranking("--method", "link_selector", "--n-features", "1")
     assert "copy of" in reasons["copy"] + reasons["gene1"]
 
@@ -145,7 +145,7 @@ def test_p_values_and_resamples(rank, tmp_path):
         (["--resamples", "-1"], "--resamples"),
     ],
 )
-def test_what_is_refused(rank, arguments, words):
+def test_invalid_options(rank, arguments, words):
     code, out, errors = rank(*arguments)
     assert code != 0
     assert words in errors

@@ -1,4 +1,4 @@
-"""`--figure` in `rank` and `compare`, and the line that lists the written files."""
+"""Tests of `--figure` in `rank` and `compare`, and of the line that lists written files."""
 
 from pathlib import Path
 
@@ -29,7 +29,7 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
-def test_the_ending_says_what_is_drawn(kind, run, tmp_path):
+def test_the_extension_determines_the_format(kind, run, tmp_path):
     code, text, _ = run("rank", "--no-validate", "--figure", f"iris.{kind}")
     assert code == 0
     assert text.splitlines()[-1] == f"Written: iris.{kind}"
@@ -64,12 +64,12 @@ def test_a_figure_of_a_comparison(run, tmp_path):
         (["--figure", "iris.csv"], ".pdf"),
     ],
 )
-def test_mistakes_are_answered(arguments, words, run):
+def test_mistakes_are_explained(arguments, words, run):
     code, _, errors = run("rank", *arguments)
     assert (code, words in errors) == (2, True), errors
 
 
-def test_without_matplotlib_nothing_is_begun(run, monkeypatch):
+def test_without_matplotlib_the_command_stops_at_once(run, monkeypatch):
     monkeypatch.setattr("linkselect.cli._output.find_spec", lambda name: None)
     code, _, errors = run("rank", "--figure", "f.pdf")
     assert (code, "linkselect[plot]" in errors) == (1, True), errors
@@ -77,13 +77,13 @@ def test_without_matplotlib_nothing_is_begun(run, monkeypatch):
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
 @pytest.mark.parametrize("kind", ["pdf", "svg", "png"])
-def test_a_full_disk_is_named_as_the_reason(kind):
+def test_a_full_disk_is_reported(kind):
     from matplotlib.figure import Figure
 
     from linkselect.plot._style import save_figure
 
     figure = Figure()
-    # More than the buffer, so that writing fails.
+    # The figure is larger than the buffer, so writing fails.
     figure.subplots().plot(np.random.default_rng(0).normal(size=20_000))
     with pytest.raises(OSError, match="No space left"):
         save_figure(figure, "/dev/full", kind, "title")

@@ -1,4 +1,4 @@
-"""Tables in .h5ad files: reading at once and in parts, writing results, and invalid files."""
+"""Tests of .h5ad files: reading at once and in parts, writing results, and invalid files."""
 
 import sys
 
@@ -99,7 +99,7 @@ def test_layers_and_raw(folder, monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("form", [np.asarray, csr_matrix], ids=["dense", "csr"])
-def test_by_parts_the_ranking_is_the_same(form, folder, monkeypatch, capsys):
+def test_reading_in_parts_gives_the_same_ranking(form, folder, monkeypatch, capsys):
     write(folder, form(counts()))
     (folder / "pairs.csv").write_text("a,b,link\nc0,c3,must\nc0,c22,cannot\n")
     words = ("cells.h5ad", "--pairs", "pairs.csv", "--no-validate", "--quiet", "--out")
@@ -111,7 +111,7 @@ def test_by_parts_the_ranking_is_the_same(form, folder, monkeypatch, capsys):
     assert "linkselect_rank" in anndata.read_h5ad(folder / "parts.h5ad").var
 
 
-def test_names_that_several_features_share_are_numbered(folder, monkeypatch, capsys):
+def test_duplicate_feature_names_are_numbered(folder, monkeypatch, capsys):
     adata = annotated()
     adata.var_names = ["a", "a", *adata.var_names[2:]]
     adata.write_h5ad(folder / "cells.h5ad")
@@ -132,7 +132,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("words", WRONG, ids=" ".join)
-def test_what_is_typed_wrongly(words, folder, monkeypatch, capsys):
+def test_mistyped_options(words, folder, monkeypatch, capsys):
     write(folder)
     assert rank(monkeypatch, "cells.h5ad", *words) in (1, 2)
     assert WRONG[words] in capsys.readouterr().err
@@ -213,7 +213,9 @@ DAMAGES = [no_names, no_matrix, strange_columns, rows_that_go_back, old_frames, 
 
 @pytest.mark.parametrize("by_parts", [False, True], ids=["whole", "by parts"])
 @pytest.mark.parametrize("damage", DAMAGES)
-def test_a_damaged_file_is_one_sentence(damage, by_parts, folder, monkeypatch, capsys):
+def test_the_error_for_a_damaged_file_is_one_sentence(
+    damage, by_parts, folder, monkeypatch, capsys
+):
     path = store_h5ad(folder, counts())
     with h5py.File(path, "r+") as file:
         for axis in ("obs", "var"):

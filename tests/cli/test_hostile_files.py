@@ -1,4 +1,4 @@
-"""Malicious files: each must end in an error message; some run in a separate process."""
+"""Tests of malicious files: each must end in an error message; some run in a separate process."""
 
 import gzip
 import io
@@ -57,7 +57,7 @@ def write_feather(path, column):
         writer.write_table(table)
 
 
-def test_indices_and_offsets_that_point_outside(tmp_path):
+def test_indices_and_offsets_out_of_range(tmp_path):
     """Run in a separate process, so that a crash does not end the tests."""
     files = [tmp_path / name for name in ("far.mat", "minus.mat", "text.feather", "code.feather")]
     write_matlab(files[0], 2**30, "X")
@@ -92,7 +92,7 @@ def shell(line):
         "linkselect schema rank >&- 2>&-",
     ],
 )
-def test_output_that_nobody_reads_ends_quietly(line):
+def test_closed_output_is_not_an_error(line):
     ended = shell(line)
     assert ended.returncode == 0, ended
     assert ended.stderr == ""
@@ -116,7 +116,7 @@ def test_packages_that_cannot_be_loaded(monkeypatch, capsys, error, words):
     assert words in capsys.readouterr().err
 
 
-# -- work is bounded ---------------------------------------------------------------------------
+# -- limits on work ----------------------------------------------------------------------------
 
 
 class Counted(io.BytesIO):
@@ -150,7 +150,7 @@ def test_a_quote_in_the_header_that_never_closes_is_read_once(monkeypatch):
 
 
 @pytest.mark.parametrize("line", [b"\n", b"# a comment\n", b" \t\r\n"])
-def test_blank_lines_without_end(monkeypatch, line):
+def test_endless_blank_lines(monkeypatch, line):
     stream, message = header_of(line * 30_000, monkeypatch)
     assert "the first 10,000 lines are blank or comments" in message
     assert stream.n_lines == layout._MOST_SKIPPED
@@ -160,7 +160,7 @@ def test_blank_lines_without_end(monkeypatch, line):
 
 
 @pytest.mark.parametrize("start", [b"", b"a,b,y\n1,2,a\n"])
-def test_blank_lines_without_end_that_are_compressed(tmp_path, start):
+def test_compressed_endless_blank_lines(tmp_path, start):
     path = tmp_path / "t.csv.gz"
     with gzip.open(path, "wb", 1) as file:
         file.write(start)
@@ -170,7 +170,7 @@ def test_blank_lines_without_end_that_are_compressed(tmp_path, start):
         read_table(path, Reading(label="y"))
 
 
-def test_names_that_are_free_are_found_at_once():
+def test_free_names_are_found_quickly():
     n = 30_000
     names = ["a"] * n + [f"a.{i}" for i in range(2, n)]
     found, _ = unique_names(names)
@@ -221,7 +221,7 @@ def with_wrong_size():
 
 @pytest.mark.skipif(sys.platform != "linux", reason="memory cannot be limited on this system")
 @pytest.mark.parametrize("make", [lambda: with_far_cell("XFD1048576"), with_wrong_size])
-def test_a_spreadsheet_that_would_end_the_process(tmp_path, make):
+def test_a_spreadsheet_that_would_crash_the_process(tmp_path, make):
     pytest.importorskip("python_calamine")
     path = tmp_path / "t.xlsx"
     path.write_bytes(mutated_files.xlsx(COLUMNS))
@@ -247,7 +247,7 @@ def test_damaged_members_of_an_archive(tmp_path, method):
     assert refused > 4
 
 
-def test_an_archive_packed_in_a_way_nobody_knows(tmp_path):
+def test_an_archive_with_an_unknown_compression_method(tmp_path):
     path = tmp_path / "t.npz"
     content = bytearray(mutated_files.npz(COLUMNS))
     with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
@@ -285,7 +285,7 @@ def test_dates_that_python_cannot_hold(tmp_path, kind, option):
 
 
 @pytest.mark.parametrize("shape", ["(True, 2)", "(2.0, 2)", "(-1, 2)", "(99999999999999999999, 2)"])
-def test_shapes_that_there_are_not(tmp_path, shape):
+def test_impossible_shapes(tmp_path, shape):
     header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}".encode()
     path = tmp_path / "t.npy"
     path.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + bytes(32))
@@ -305,7 +305,7 @@ def test_a_link_to_itself(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("columns", [20_000, 200])
-def test_a_list_of_columns_that_does_not_fit(tmp_path, columns):
+def test_a_list_of_columns_that_exceeds_the_memory_limit(tmp_path, columns):
     table = pa.table({f"x{i}": [1.0, 2.0] for i in range(columns)})
     pyarrow.parquet.write_table(table, tmp_path / "t.parquet")
     pyarrow.feather.write_feather(table, str(tmp_path / "t.feather"))
@@ -314,7 +314,7 @@ def test_a_list_of_columns_that_does_not_fit(tmp_path, columns):
             read_table(tmp_path / f"t.{kind}", Reading(max_memory="7MB"))
 
 
-def test_characters_that_there_are_not(tmp_path):
+def test_invalid_characters(tmp_path):
     path = tmp_path / "t.npz"
     labels = np.array(["a", "b", "a"]).view(np.uint32).copy()
     arrays = {"X": np.eye(3)[:, :2], "y": labels.view("U1")}
@@ -326,7 +326,7 @@ def test_characters_that_there_are_not(tmp_path):
         read_table(path, Reading(label="y"))
 
 
-def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
+def test_an_archive_with_an_empty_array(tmp_path):
     path = tmp_path / "t.npz"
     content = bytearray(mutated_files.npz(COLUMNS, zipfile.ZIP_DEFLATED))
     with zipfile.ZipFile(io.BytesIO(bytes(content))) as archive:
@@ -338,7 +338,7 @@ def test_an_archive_whose_array_is_cut_off_at_once(tmp_path):
 
 
 @pytest.mark.parametrize("name", ["stdout", "stderr"])
-def test_files_are_written_if_nobody_reads_the_output(name, tmp_path, monkeypatch):
+def test_files_are_written_if_the_output_is_closed(name, tmp_path, monkeypatch):
     (tmp_path / "t.csv").write_text("id,width,class\n" + "1,2,a\n2,5,b\n3,2,a\n4,6,b\n")
     reader, writer = os.pipe()
     os.close(reader)

@@ -1,4 +1,4 @@
-"""Joining a second table with one row per sample, and tables whose rows are features."""
+"""Tests of metadata joined to a table, and of tables whose rows are features."""
 
 import json
 
@@ -116,7 +116,7 @@ def test_rows_of_a_transposed_table_may_be_labels(study):
     assert (found.labels.tolist(), found.names) == (["a", "b", "a", "b"], ("g", "h"))
 
 
-def test_every_mismatch_is_told(study):
+def test_every_mismatch_is_reported(study):
     about = [
         *ABOUT[:3],
         ("s1", "ill", "P1", "1", ""),
@@ -177,18 +177,18 @@ EMPTY = [(row[0], None if i else "disease", *row[2:]) for i, row in enumerate(AB
          "duplicate id '3' in 2 rows"),
     ],
 )  # fmt: skip
-def test_mistakes_are_answered(how, error, words, study):
+def test_mistakes_are_explained(how, error, words, study):
     with pytest.raises(error) as caught:
         study(**how)
     assert words in str(caught.value), caught.value
 
 
-def test_genes_in_rows_with_a_first_column_called_like_the_ids(study):
+def test_a_transposed_table_whose_first_column_is_named_like_the_ids(study):
     with pytest.raises(InputError, match="columns of the table are the samples: pass --transpose"):
         study(GENES.replace("gene", "sample"), transpose=False)
 
 
-def test_a_file_of_metadata_that_nothing_asks_for(study):
+def test_unused_metadata_are_reported(study):
     found = study(label=None, group=None, batch=None)
     assert found.labels is found.groups is found.batches is None
     assert found.notes[-1] == (
@@ -198,7 +198,7 @@ def test_a_file_of_metadata_that_nothing_asks_for(study):
 
 
 @pytest.mark.parametrize(("ids", "hint"), [("7", ""), ("007", "is probably"), ("7.0", "")])
-def test_ids_that_are_numbers(ids, hint, tmp_path):
+def test_numeric_ids(ids, hint, tmp_path):
     pyarrow.parquet.write_table(
         pa.table({"sample": [7.0, 8.0, 9.0], "g": [1, 2, 3]}), tmp_path / "t.parquet"
     )
@@ -236,7 +236,7 @@ def test_labels_and_ids_without_features(tmp_path):
     ]  # fmt: skip
 
 
-def test_wide_metadata_are_read_within_little_memory(tmp_path):
+def test_wide_metadata_are_read_with_little_memory(tmp_path):
     n = 3000
     wide = {f"c{i}": np.arange(n, dtype=float) + i for i in range(400)}
     columns = {"sample": [f"s{i}" for i in range(n)], "k": ["a", "b"] * (n // 2), **wide}
@@ -365,7 +365,7 @@ def test_decimal_commas_marks_and_empty_columns_of_a_transposed_table(tmp_path):
     )
 
 
-def test_a_value_that_is_no_number_is_named_by_row_and_column(tmp_path):
+def test_a_value_that_is_not_a_number_is_named_by_row_and_column(tmp_path):
     path = write(tmp_path / "t.csv", "gene,a,b,c\ng,1,2,3\nh,1,x,3\n")
     with pytest.raises(InputError, match=r"t.csv, column 'b': row 'h' has the value 'x'"):
         read_table(path, Reading(transpose=True))

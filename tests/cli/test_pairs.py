@@ -29,7 +29,7 @@ def test_make_by_row_and_by_id(table, tmp_path, capsys):
     assert Pairs.from_json(out).ids[0].startswith("p")
 
 
-def test_make_is_repeatable(table, tmp_path):
+def test_make_is_reproducible(table, tmp_path):
     call = ["pairs", "make", str(table), "--label", "kind", "--drop", "who", "--must", "3"]
     for name, seed in [("a", "1"), ("b", "1"), ("c", "2")]:
         assert run([*call, "--quiet", "--seed", seed, "--out", str(tmp_path / f"{name}.csv")]) == 0
@@ -37,7 +37,7 @@ def test_make_is_repeatable(table, tmp_path):
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_make_with_impossible_numbers(table, tmp_path, capsys):
+def test_make_with_invalid_numbers(table, tmp_path, capsys):
     call = ["pairs", "make", str(table), "--drop", "who", "--out", str(tmp_path / "p.csv")]
     assert run([*call, "--label", "kind", "--must", "1000"]) == 1
     assert "labels imply 12" in capsys.readouterr().err
@@ -84,7 +84,7 @@ def test_explain(tmp_path, capsys):
     assert "no conflicts in 1 pair." in capsys.readouterr().out
 
 
-def test_convert_there_and_back(tmp_path, capsys):
+def test_convert_round_trip(tmp_path, capsys):
     source = write(tmp_path / "p.csv", "a,b,link\n0,2,must\n0,1,cannot\n")
     other, back = str(tmp_path / "p.json"), str(tmp_path / "q.csv")
     assert run(["pairs", "convert", source, other]) == 0
@@ -97,7 +97,7 @@ def test_convert_there_and_back(tmp_path, capsys):
     assert run(["pairs", "convert", str(tmp_path / "none.csv"), other]) == 1
 
 
-def test_check_and_make_need_no_numbers(table, tmp_path, capsys):
+def test_check_and_make_accept_text_columns(table, tmp_path, capsys):
     pairs = write(tmp_path / "p.csv", "a,b,link\n0,2,must\n0,1,cannot\n")
     assert run(["pairs", "check", pairs, str(table)]) == 0
     assert "30.0 % of the rows" in capsys.readouterr().out
@@ -105,7 +105,7 @@ def test_check_and_make_need_no_numbers(table, tmp_path, capsys):
     assert run(["pairs", "make", str(table), "--label", "kind", "--must", "2", "--out", out]) == 0
 
 
-def test_nothing_is_written_over_what_is_read(table, tmp_path, capsys):
+def test_input_files_are_not_overwritten(table, tmp_path, capsys):
     before = table.read_text()
     link = tmp_path / "link.csv"
     link.symlink_to(table)
@@ -228,7 +228,7 @@ def test_suspects(wide, tmp_path, capsys):
     assert "same file as the pairs" in capsys.readouterr().err
 
 
-def test_suspects_shows_the_first_and_says_how_many_more(tmp_path, capsys):
+def test_suspects_shows_the_first_and_counts_the_others(tmp_path, capsys):
     table = tmp_path / "t.csv"
     table.write_text("\n".join(["x,y", *(f"{i % 3 + i / 99},{i * 7 % 11}" for i in range(60))]))
     links = [f"{i},{i + 3},must\n{i},{i + 1},cannot" for i in range(15)]
@@ -238,7 +238,7 @@ def test_suspects_shows_the_first_and_says_how_many_more(tmp_path, capsys):
         assert "and 10 more pairs" in capsys.readouterr().out
 
 
-def test_warnings_say_what_to_type(wide, capsys):
+def test_warnings_suggest_options(wide, capsys):
     arguments = ["--method", "scgs", "--set", "max_iter=1", "--scale", "none"]
     assert run(["pairs", "worth", *wide, *arguments]) == 0
     note = capsys.readouterr().err
@@ -247,7 +247,7 @@ def test_warnings_say_what_to_type(wide, capsys):
     assert "Warning" not in note
 
 
-def test_how_pairs_were_drawn_is_kept_and_said(table, tmp_path, capsys):
+def test_adaptive_pairs_are_kept_and_reported(table, tmp_path, capsys):
     text = "a,b,link,drawn\np0,p2,must,adaptive\np0,p1,cannot,random\np4,p77,cannot,adaptive\n"
     source, target = write(tmp_path / "p.csv", text), str(tmp_path / "p.json")
     assert run(["pairs", "convert", source, target]) == 0
@@ -280,7 +280,7 @@ s6,,2,ill
 
 @pytest.fixture
 def make(tmp_path, capsys):
-    """Run `pairs make` on a metadata file; return its pairs and the printed text."""
+    """Return a function that runs `pairs make` on metadata, and returns pairs and printed text."""
     study, out = write(tmp_path / "m.csv", STUDY), tmp_path / "p.csv"
 
     def call(*options, by_id=True, code=0):
@@ -328,7 +328,7 @@ def test_labels_with_batches(make):
     assert "--must 10, but only 3 pairs can be drawn across" in said
 
 
-def test_a_kind_that_a_design_does_not_give_is_noted(make):
+def test_a_kind_without_pairs_is_noted(make):
     pairs, said = make("--same", "patient", "--different", "batch", "--across", "disease")
     assert pairs.n_must == 0
     assert "Note: No two rows have the same patient but differ in disease" in said
@@ -348,7 +348,7 @@ def test_a_kind_that_a_design_does_not_give_is_noted(make):
         (["--same", "patient", "--across", "disease"], 1, "No two rows have the same patient"),
     ],
 )
-def test_calls_that_make_no_pairs(make, options, code, message):
+def test_invalid_calls_make_no_pairs(make, options, code, message):
     assert message in make(*options, code=code)
 
 

@@ -1,4 +1,4 @@
-"""Tables that `linkselect rank` reads in parts."""
+"""Tests of tables that `linkselect rank` reads in parts."""
 
 import json
 import logging
@@ -29,7 +29,7 @@ TINY = ("--max-memory", "1KB")
 
 @pytest.fixture(scope="module")
 def values():
-    """Return features of odd units and classes."""
+    """Return features with unusual units, and classes."""
     rng = np.random.default_rng(0)
     y = np.arange(N_ROWS) % 3
     X = rng.normal(size=(N_ROWS, len(NAMES)))
@@ -72,7 +72,7 @@ def pairs(tmp_path_factory, values):
 
 @pytest.fixture
 def rank(capsys):
-    """Run `linkselect rank`; return exit code, output and errors."""
+    """Return a function that runs `linkselect rank`, and returns exit code, output and errors."""
 
     def call(*arguments):
         code = run(["rank", *map(str, arguments)])
@@ -83,7 +83,7 @@ def rank(capsys):
 
 @pytest.fixture
 def ranking(rank):
-    """Run `linkselect rank --json`; return what it found."""
+    """Return a function that runs `linkselect rank --json`, and returns the parsed output."""
 
     def call(*arguments):
         code, text, errors = rank(*arguments, "--json", "--no-validate")
@@ -143,7 +143,7 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
     [("--label", "some", "--drop", "class,patient"), LABELS, ("--drop", "class,some,patient")],
     ids=["some labels", "labels", "nothing"],
 )
-def test_the_default_reads_parts_whatever_is_known(ranking, table, known):
+def test_the_default_reads_parts_with_any_supervision(ranking, table, known):
     found = ranking(table, *known, "--by-parts")
     assert found["method"]["name"] == "LinkSelector"
     assert_same(found, ranking(table, *known))
@@ -173,7 +173,7 @@ def test_must_links_alone(rank, table, tmp_path):
     assert "Method: link_selector;" in text
 
 
-def test_labelled_rows_are_taken_into_memory(ranking, rank, table):
+def test_labelled_rows_are_read_into_memory(ranking, rank, table):
     asked = (table, "--label", "some", "--drop", "class,patient", "--method", "mrmr")
     assert_same(ranking(*asked, "--by-parts"), ranking(*asked))
     code, _, errors = rank(*asked, *TINY)
@@ -197,7 +197,7 @@ def test_method_that_needs_memory(rank, table):
     assert errors.endswith("radius needs the samples in memory, but X is stored outside memory.\n")
 
 
-def test_a_column_without_a_name_is_left_out(ranking, tmp_path, values):
+def test_a_column_without_a_name_is_ignored(ranking, tmp_path, values):
     path = write(tmp_path / "odd.parquet", {**columns_of(values), "": range(N_ROWS)})
     for how in ((), ("--by-parts",)):
         notes = ranking(path, *LABELS[:4], *how)["notes"]
@@ -303,7 +303,7 @@ def test_selected_features_are_written_by_parts(rank, table, tmp_path, ending):
     assert sorted(one.name for one in tmp_path.iterdir()) == [f"memory.{ending}", here.name]
 
 
-def test_selection_is_whole_or_not_there(rank, table, tmp_path, monkeypatch):
+def test_a_failed_write_leaves_the_old_selection(rank, table, tmp_path, monkeypatch):
     import linkselect.cli._selected as selected
 
     def pieces(data):
@@ -320,7 +320,7 @@ def test_selection_is_whole_or_not_there(rank, table, tmp_path, monkeypatch):
     assert path.read_text() == "what was there before"
 
 
-def test_outputs_are_written_as_ever(rank, table, tmp_path):
+def test_all_outputs_are_written(rank, table, tmp_path):
     report, figure, out = (tmp_path / name for name in ("r.html", "f.svg", "o.json"))
     written = ("--report", report, "--figure", figure, "--out", out)
     code, _, errors = rank(table, *LABELS, "--by-parts", *written)
@@ -337,7 +337,7 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     for place, start in enumerate(range(0, N_ROWS, 100)):
         pyarrow.parquet.write_table(whole.slice(start, 100), folder / f"part-{place}.parquet")
     expected = ranking(table, *LABELS)
-    # What fits is read into memory, and then all else works, too.
+    # A table that fits is read into memory, and then everything else works, too.
     assert ranking(folder, *LABELS)["ranking"] == expected["ranking"]
     assert_same(ranking(folder, *LABELS, "--by-parts"), expected)
     before = (folder / "part-0.parquet").read_bytes()
@@ -428,7 +428,7 @@ def test_group_of_arrays(rank, tmp_path):
         (("--set", "nonsense=1"), 2, "has no parameter 'nonsense'"),
     ],
 )
-def test_what_does_not_go_by_parts(rank, table, options, code, words):
+def test_options_that_need_the_table_in_memory(rank, table, options, code, words):
     found, _, errors = rank(table, *LABELS, *TINY, *options)
     assert (found, words in errors) == (code, True), errors
 
@@ -444,7 +444,7 @@ def test_other_kinds_of_tables(rank, tmp_path):
         "import pyarrow.dataset as d; d.write_dataset(d.dataset('big.csv', format='csv'), 'big', "
         "format='parquet')"
     )
-    # What a shell would run is in no command, and Arrow cannot read that many columns so.
+    # The suggested command must not contain shell code, and Arrow cannot read that many columns.
     for name, table in (("$(ls).csv", path.read_text()), ("wide.csv", "a,b," * 5000 + "c\n")):
         (tmp_path / name).write_text(table)
         code, _, errors = rank(tmp_path / name, *TINY)
@@ -511,7 +511,7 @@ def test_scheduler_that_does_not_answer(rank, table, set_patience):
     code, _, errors = rank(table, *LABELS, "--scheduler", "tcp://127.0.0.1:9")
     assert code == 1
     assert "--scheduler tcp://127.0.0.1:9: no Dask scheduler answered within 1 s" in errors
-    # Meanwhile it would print a traceback when a connection is lost.
+    # Logging is disabled only while the client tries to connect.
     assert logging.getLogger("distributed.client").isEnabledFor(logging.ERROR)
     for address in ("nonsense://", "127.0.0.1", ""):
         code, _, errors = rank(table, *LABELS, "--scheduler", address)
@@ -552,7 +552,7 @@ def test_pieces_and_threads_follow_the_limit(table, monkeypatch):
     n_threads, share = by_parts.pieces_for(opened, 150 << 20, 8)
     assert n_threads == 1
     assert 1 / 16 < share < 0.25
-    # Libraries take more than a tiny limit: it counts as what they need.
+    # A limit below the needs of the libraries is raised to these needs.
     assert by_parts.pieces_for(opened, 1, 8) == by_parts.pieces_for(opened, 96 << 20, 8)
     monkeypatch.setattr(by_parts, "_ROW_WITH_TEXT", 1 << 20)
     problem = r"takes 324\.2 MB of memory \(240\.0 MB .* limit of 300.* --max-memory 325MB\."
@@ -561,7 +561,7 @@ def test_pieces_and_threads_follow_the_limit(table, monkeypatch):
     assert by_parts.pieces_for(opened, 325 << 20, 8)[0] == 1
 
 
-def test_a_chunk_counts_as_it_is(tmp_path, monkeypatch):
+def test_chunks_count_with_their_actual_size(tmp_path, monkeypatch):
     array = zarr.create_array(str(tmp_path / "X.zarr"), shape=(600, 4), chunks=(300, 2), dtype="f8")
     array[:] = np.random.default_rng(0).random((600, 4))
     opened = open_table(TableFile(tmp_path / "X.zarr"))
@@ -570,7 +570,7 @@ def test_a_chunk_counts_as_it_is(tmp_path, monkeypatch):
     assert opened.X.source.line_bytes() == 300 * 2 * 8
 
 
-def test_what_may_be_used_reaches_every_part(ranking, table, monkeypatch):
+def test_memory_and_thread_limits_apply_to_every_part(ranking, table, monkeypatch):
     monkeypatch.setattr(kinds, "PART_BYTES", 1000)  # several parts, whatever the limit
     asked = (table, *LABELS, "--method", "fisher", "--by-parts")
     shares, threads, slabs, share_out = set(), set(), kinds.Part.slabs, blocks._share_out
@@ -606,7 +606,7 @@ def test_pairs_name_row_numbers_whatever_the_index_of_a_file(tmp_path):
 
 
 @pytest.mark.parametrize("arguments", [[], ["--by-parts"]])
-def test_an_index_of_pandas_with_a_name_is_pointed_out(arguments, tmp_path, capsys):
+def test_a_named_index_of_pandas_is_reported(arguments, tmp_path, capsys):
     frame = pd.DataFrame(np.random.default_rng(0).normal(size=(30, 3)), columns=list("abc"))
     table = tmp_path / "t.parquet"
     frame.set_index(pd.Index([1, 0, *range(2, 30)], name="visit")).to_parquet(table)

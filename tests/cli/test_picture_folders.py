@@ -1,4 +1,4 @@
-"""A folder of pictures in place of a table."""
+"""Tests of a folder of pictures as a table."""
 
 import csv
 import json
@@ -25,12 +25,12 @@ def test_the_table_of_a_folder(photos, tmp_path, capsys):
         header, *rows = csv.reader(file)
     assert header[:2] == ["picture", "brightness, upper left"]
     assert [row[0] for row in rows] == sorted(photos)
-    assert max(len(cell) for row in rows for cell in row[1:]) <= 8  # 25.9 and not 25.899999618
+    assert max(len(cell) for row in rows for cell in row[1:]) <= 8  # 25.9 instead of 25.899999618
     assert run(["features", "photos", "--out", "t.parquet", "--features", "pixels, color"]) == 0
     assert "30 pictures x 292 features" in capsys.readouterr().out
 
 
-def test_ranking_a_folder_is_ranking_its_table(photos, tmp_path):
+def test_a_folder_and_its_table_have_the_same_ranking(photos, tmp_path):
     names = sorted(photos)
     pairs = Pairs.from_labels([photos[one] for one in names], n_must=6, n_cannot=6, random_state=0)
     named = [[(names[a], names[b]) for a, b in some] for some in (pairs.must, pairs.cannot)]
@@ -45,7 +45,7 @@ def test_ranking_a_folder_is_ranking_its_table(photos, tmp_path):
     assert not list(tmp_path.glob("*.sqlite"))
 
 
-def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
+def test_names_of_subfolders_may_be_labels(photos, tmp_path, capsys):
     for name, kind in photos.items():
         (tmp_path / "sorted" / kind).mkdir(parents=True, exist_ok=True)
         (tmp_path / "photos" / name).rename(tmp_path / "sorted" / kind / name.replace("/", "-"))
@@ -76,7 +76,7 @@ def test_folders_inside_may_be_the_labels(photos, tmp_path, capsys):
         (["features", "photos", "--out", "a.png"], 2, "Choose .csv, .tsv, .json"),
     ],
 )
-def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
+def test_mistakes_are_explained(photos, tmp_path, capsys, arguments, code, said):
     for name in ("empty", "one", "iphone"):
         (tmp_path / name).mkdir()
     (tmp_path / "one" / "a.png").write_bytes((tmp_path / "photos" / "photo 000.png").read_bytes())
@@ -86,7 +86,7 @@ def test_mistakes(photos, tmp_path, capsys, arguments, code, said):
     assert said in capsys.readouterr().err
 
 
-def test_the_extra_is_named_where_it_is_missing(photos, capsys, monkeypatch):
+def test_a_missing_extra_is_named(photos, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "skimage", None)
     assert run(["rank", "photos"]) == 1
     assert "pip install 'linkselect[pictures]'" in capsys.readouterr().err

@@ -61,8 +61,8 @@ def test_a_column_that_lacks_most_values_is_named(tmp_path, capsys):
     assert "'gaps' lacks 75% of its values" in capsys.readouterr().err
 
 
-def test_missing_values_of_a_comparison_are_filled_by_what_the_training_rows_say(tmp_path, capsys):
-    """A column that only gaps tell apart: filled over all rows or not, it is worth nothing."""
+def test_a_comparison_imputes_from_the_training_rows(tmp_path, capsys):
+    """Check the rows on which the imputer is fitted, since scores would hardly differ."""
     rng = np.random.default_rng(0)
     y = np.arange(40) % 2
     seen = []
@@ -84,12 +84,12 @@ def test_missing_values_of_a_comparison_are_filled_by_what_the_training_rows_say
         patch.setattr("sklearn.impute.SimpleImputer", Spy)
         call = ["compare", str(path), "--label", "class", "--methods", "fisher", "--splits", "3"]
         assert run([*call, "--quiet"]) == 0
-    # Once on all rows for the ranking that is shown; else on the 32 training rows of a split.
+    # Once on all rows, for the ranking that is shown; otherwise on the 32 training rows of a split.
     assert seen.count(40) == 1
     assert set(seen) == {40, 32}
 
 
-def test_the_table_that_is_left_out_of_is_selected_from_whole(tmp_path, capsys):
+def test_a_selection_keeps_unlabelled_rows(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,empty,z,class\n1,,9,a\n2,,1,\n4,,2,b\n5,,3,b\n1,,1,a\n")
     small = tmp_path / "small.csv"
@@ -98,7 +98,7 @@ def test_the_table_that_is_left_out_of_is_selected_from_whole(tmp_path, capsys):
     assert small.read_text() == "x,class\n1.0,a\n2.0,\n4.0,b\n5.0,b\n1.0,a\n"
 
 
-def test_scaling_changes_what_scale_decides(tmp_path, capsys):
+def test_scaling_changes_scores_that_depend_on_scale(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("small,large\n0,0\n1,10\n1,20\n0,80\n")
     found = {}
@@ -111,7 +111,7 @@ def test_scaling_changes_what_scale_decides(tmp_path, capsys):
     assert found["standard"]["large"] == pytest.approx(found["standard"]["small"])
 
 
-def test_a_huge_range_is_scaled_but_not_filled_as_it_is(tmp_path, capsys):
+def test_a_huge_range_can_be_imputed_only_after_scaling(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n-1e308,1\n1e308,2\n,3\n1.5e308,4\n1.5e308,4\n")
     call = ["rank", str(path), "--method", "variance", "--impute", "mean", "--no-validate"]

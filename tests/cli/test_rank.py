@@ -46,11 +46,11 @@ def test_ranking_as_text(rank):
     for words in ("150 rows, 4 features, 3 classes (setosa", "scaled to [0, 1]", "fisher"):
         assert words in text
     assert text.index("petal length") < text.index("petal width")
-    # Everything below the table, but for the seconds.
+    # Compare everything below the table, except for the time.
     assert text.split("\n\n")[2].splitlines() == [
         "Held-out labels: 1-NN accuracy 0.96 ± 0.05 (2 standard errors; chance 0.34, random "
         "features 0.89, all features 0.96).",
-        # Two of four features: there are six choices.
+        # There are six ways to choose two of four features.
         "Better than chance (p = 0.025); not significantly better than the same number of random "
         "features (p = 0.17).",
         "Selection frequency over 50 resamples: mean 1.00 (1.00 counting highly correlated "
@@ -66,7 +66,7 @@ def test_a_table_of_one_row(iris, rank):
     assert (code, "has one row, but a ranking needs at least two" in errors) == (1, True)
 
 
-def test_json_is_what_the_library_finds(rank):
+def test_json_equals_the_result_of_the_library(rank):
     code, text, _ = rank("--label", "species", "--n-features", "3", "--json")
     found = json.loads(text)
     X, y = scaled()
@@ -86,7 +86,7 @@ def test_json_is_what_the_library_finds(rank):
 
 @pytest.fixture
 def noise(tmp_path):
-    """Write features that know nothing of the label, and pairs."""
+    """Write features that are independent of the label, and pairs."""
     rng = np.random.default_rng(3)
     X, y = rng.normal(size=(40, 8)), np.arange(40) % 2
     X[:, 7] = 3 * X[:, 2] + 0.01 * rng.normal(size=40)
@@ -97,7 +97,7 @@ def noise(tmp_path):
     return ["rank", str(path), "--array", "X", "--pairs", str(pairs), "--method", "constraint"]
 
 
-def test_what_speaks_against_a_ranking_is_the_first_line(noise, capsys, tmp_path):
+def test_warnings_about_a_ranking_come_first(noise, capsys, tmp_path):
     assert run([*noise, "--n-features", "3", "--report", str(tmp_path / "r.html")]) == 0
     text, errors = capsys.readouterr()
     assert errors.startswith("Note: Left out as copies of selected features: 'x")
@@ -183,7 +183,7 @@ def test_the_selected_table(kind, rank, tmp_path):
         assert path.read_text().splitlines()[:2] == ["id,petal width,species", "p0,0.2,setosa"]
     else:
         assert pyarrow.parquet.read_table(path).column_names == ["id", "petal width", "species"]
-    # What was written can be read again, and the values are those of the table.
+    # The written table can be read again, with the same values.
     code, text, _ = rank("--label", "species", "--json", path=path)
     assert json.loads(text)["data"]["n_features"] == 1
 
@@ -233,7 +233,7 @@ def test_report(rank, tmp_path):
         (["--labl", "species"], 2, "--label"),
     ],
 )
-def test_mistakes_are_answered(arguments, code, words, rank):
+def test_mistakes_are_explained(arguments, code, words, rank):
     found, text, errors = rank(*arguments)
     assert (found, words in errors) == (code, True), errors
     assert text == ""
@@ -244,14 +244,14 @@ def test_warnings_are_one_line(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,same\n1,5\n2,5\n4,5\n")
     assert run(["rank", str(path), "--method", "variance"]) == 0
-    # What to write in Python is no help here.
+    # Hints for Python are omitted on the command line.
     errors = capsys.readouterr().err
     assert errors == "Note: 1 of 2 features is constant and carries no information.\n"
     assert run(["rank", str(path), "--method", "variance", "--quiet"]) == 0
     assert capsys.readouterr() == ("", "")
 
 
-def test_warnings_say_what_to_type(rank, tmp_path):
+def test_warnings_suggest_options(rank, tmp_path):
     options = ("--label", "species", "--no-validate", "--scale", "none")
     code, _, errors = rank(*options, "--method", "scgs", "--set", "max_iter=1")
     assert code == 0
@@ -272,13 +272,13 @@ def test_debug_shows_the_traceback(rank):
     assert "Traceback" in rank("--label", "spcies", "--debug")[2]
 
 
-def test_a_fault_of_ours_has_no_traceback_either(rank, monkeypatch):
+def test_an_internal_error_has_no_traceback(rank, monkeypatch):
     monkeypatch.setattr("linkselect.cli._by_parts.read_table", lambda *_: 1 / 0)
     code, _, errors = rank("--label", "species")
     assert (code, "ZeroDivisionError" in errors, "Traceback" in errors) == (1, True, False)
 
 
-def test_odd_names_do_no_harm(tmp_path, capsys):
+def test_unusual_names_are_escaped(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text('"[bold]x[/bold]","\x1b[31mred",y\n1,2,a\n2,3,a\n3,1,b\n')
     assert run(["rank", str(path), "--label", "y", "--method", "variance"]) == 0
@@ -289,7 +289,7 @@ def test_odd_names_do_no_harm(tmp_path, capsys):
     assert "\x1b" not in capsys.readouterr().err
 
 
-def test_seed_makes_random_methods_repeat(rank):
+def test_seed_makes_random_methods_reproducible(rank):
     runs = [rank(*ENSEMBLE, "--json", "--seed", seed)[1] for seed in (1, 1, 2)]
     scores = [json.loads(text)["ranking"]["score"] for text in runs]
     assert scores[0] == scores[1]
@@ -302,7 +302,7 @@ def test_progress_is_for_terminals_only(rank):
     assert "━" not in text + errors
 
 
-def test_ranking_imports_no_package_that_it_does_not_need(iris):
+def test_ranking_imports_only_required_packages(iris):
     code = (
         "import sys; from linkselect.cli import run; "
         f"run(['rank', {str(iris)!r}, '--label', 'species', '--drop', 'id', '--quiet']); "
@@ -312,7 +312,7 @@ def test_ranking_imports_no_package_that_it_does_not_need(iris):
     assert result.stdout.splitlines() == ["[]"], result.stderr
 
 
-def test_nothing_is_written_over_what_is_read(rank, iris, tmp_path):
+def test_input_files_are_not_overwritten(rank, iris, tmp_path):
     before = iris.read_text()
     for option in ("--out", "--select"):
         code, _, errors = rank("--label", "species", option, iris)
@@ -345,12 +345,12 @@ def test_infinite_scores_and_notes_are_in_json(tmp_path, capsys):
     assert "--label 'class'" in errors
 
 
-def test_whole_numbers_of_features_may_have_a_point(rank):
+def test_whole_numbers_of_features_may_have_a_decimal_point(rank):
     code, text, _ = rank("--label", "species", "--n-features", "2.0", "--json")
     assert (code, json.loads(text)["method"]["n_selected"]) == (0, 2)
 
 
-def test_a_sparse_selection_that_does_not_fit(tmp_path, capsys):
+def test_a_sparse_selection_that_exceeds_the_memory_limit(tmp_path, capsys):
     path = tmp_path / "t.svm"
     path.write_text("".join(f"{i % 2} {i + 1}:1 3000:{i}\n" for i in range(2000)))
     out = tmp_path / "s.csv"
@@ -363,7 +363,7 @@ def test_a_sparse_selection_that_does_not_fit(tmp_path, capsys):
     assert not out.exists()
 
 
-def test_a_tie_at_the_cut_is_said(tmp_path, capsys):
+def test_a_tie_at_the_cut_is_reported(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,z,w\n0,1,0\n1,0,0\n0,1,1\n")
     call = ["rank", str(path), "--method", "variance", "--no-validate", "--n-features"]
@@ -373,7 +373,7 @@ def test_a_tie_at_the_cut_is_said(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_names_that_a_spreadsheet_would_run(tmp_path, capsys):
+def test_names_that_a_spreadsheet_would_execute(tmp_path, capsys):
     path = tmp_path / "t.csv"
     names = ["=1+1", "@SUM(A1)", "-1", "+cmd|' /C calc'!A0", "plain"]
     rows = [[str(i * j % 5) for j in range(1, 6)] + ["ab"[i % 2]] for i in range(8)]

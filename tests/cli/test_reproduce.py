@@ -24,7 +24,7 @@ main()
 
 @pytest.fixture
 def environment(tmp_path):
-    """Return an environment in which a process finds the toy paper, and only bundled data."""
+    """Return environment variables with which a process finds the toy paper, but no other data."""
     (tmp_path / "toy_paper.py").write_text(TOY_PAPER)
     return {
         **os.environ,
@@ -32,7 +32,7 @@ def environment(tmp_path):
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
         "LINKSELECT_DATA": str(tmp_path),
         "COLUMNS": "160",
-        # No server to download data from.
+        # Block downloads.
         "HTTPS_PROXY": "http://127.0.0.1:9",
     }
 
@@ -47,7 +47,7 @@ class Ended(NamedTuple):
 
 @pytest.fixture
 def run(tmp_path, monkeypatch, capsys):
-    """Return a function that runs the command in this process, which saves seconds."""
+    """Return a function that runs the command in this process, which is faster."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setenv("LINKSELECT_DATA", str(tmp_path))
@@ -98,7 +98,7 @@ def test_a_figure(run, tmp_path):
     assert not list(folder.glob("table-*"))
 
 
-def test_parts_are_made_one_by_one(run, tmp_path):
+def test_parts_can_be_made_separately(run, tmp_path):
     folder = tmp_path / "found"
     for part in (("--table", "2", "--runs", "3"), ("--figure", "1", "--runs", "1")):
         result = run("toy", *part, "--out", "found", "--jobs", "1")
@@ -131,7 +131,7 @@ def test_the_same_seed_gives_the_same_numbers_whatever_the_number_of_jobs(
 
 @pytest.fixture
 def call(run):
-    """Return a function that takes options as keywords, and returns exit code and message."""
+    """Return a function that takes options as keywords, and returns the exit code and message."""
 
     def typed(paper, **options):
         arguments = [f"--{name.replace('_', '-')}={value}" for name, value in options.items()]
@@ -151,8 +151,8 @@ def test_missing_data(call):
     ("paper", "options", "message"),
     [
         ("sparsity-2012", {}, "Did you mean 'sparsity-score-2012'?"),
-        ("toy", {"table": 3}, "toy has no table 3 with results. There are: 2, 5."),
-        ("toy", {"figure": 9}, "toy has no figure 9 with results. There are: 1."),
+        ("toy", {"table": 3}, "toy has no table 3 with results. Available tables: 2, 5."),
+        ("toy", {"figure": 9}, "toy has no figure 9 with results. Available figures: 1."),
         ("toy", {"table": 2, "figure": 1}, "Give --table or --figure, not both"),
         ("toy", {"runs": 0}, "runs=0, but it must be a whole number of at least 1"),
         ("toy", {"jobs": -1}, "jobs=-1, but it must be a whole number of at least 1"),
@@ -165,33 +165,33 @@ def test_wrong_usage(call, paper, options, message):
     assert message in errors
 
 
-def test_what_is_no_number(run):
+def test_a_value_that_is_not_a_number(run):
     result = run("toy", "--table", "two")
     assert result.returncode == 2
     assert "--table" in result.stderr + result.stdout
     assert "Traceback" not in result.stderr
 
 
-def test_a_store_that_is_none(call, tmp_path):
+def test_a_store_that_is_not_a_database(call, tmp_path):
     (tmp_path / "results.sqlite").write_text("no database " * 100)
     status, message = call("toy", table=2, out=tmp_path)
     assert status == 1
-    assert "is damaged, or no store of results" in message
+    assert "is damaged or is not a store" in message
 
 
-def test_a_folder_that_cannot_be_made(call, tmp_path):
+def test_a_folder_that_cannot_be_created(call, tmp_path):
     (tmp_path / "file").write_text("")
     status, message = call("toy", table=2, out=tmp_path / "file")
     assert status == 1
-    assert "The results need a folder, but" in message
+    assert "Results are stored in a folder, but" in message
     assert "file is a file. Choose another folder with --out." in message
     assert "out=" not in message
     status, message = call("toy", table=2, out=tmp_path / "file" / "below")
     assert status == 1
-    assert "cannot be made (Not a directory). Choose another folder with --out" in message
+    assert "cannot be created (Not a directory). Choose another folder with --out" in message
 
 
-def test_a_data_folder_that_is_mistyped(call, monkeypatch):
+def test_a_mistyped_data_folder(call, monkeypatch):
     status, message = call("toy", table=2, data_dir="dta")
     assert status == 1
     assert "There is no folder 'dta' (--data-dir)" in message

@@ -1,4 +1,4 @@
-"""The published JSON Schema is current and valid, and the output of commands conforms to it."""
+"""Tests that the published JSON schemas are current and valid, and that outputs conform."""
 
 import json
 import sys
@@ -44,7 +44,7 @@ def validator(capsys):
     return make
 
 
-def test_the_files_are_what_the_types_say(monkeypatch):
+def test_the_schema_files_match_the_types(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     sys.modules.pop("schemas", None)
     import schemas
@@ -62,7 +62,7 @@ def test_the_files_are_what_the_types_say(monkeypatch):
         ("--drop", "species", "--pairs"),
     ],
 )
-def test_rankings_keep_to_it(arguments, call, validator, tmp_path):
+def test_rankings_conform_to_the_schema(arguments, call, validator, tmp_path):
     pairs = tmp_path / "p.csv"
     links = "".join(f"p{i},p{i + 1},must\np{i},p{i + 60},cannot\n" for i in range(0, 40, 2))
     pairs.write_text("a,b,link\n" + links)
@@ -79,13 +79,13 @@ def test_rankings_keep_to_it(arguments, call, validator, tmp_path):
     assert all(isinstance(one, float | int | bool | str | None) for one in values.values())
 
 
-def test_parameters_are_what_they_are(call):
+def test_parameters_keep_their_types(call):
     found = call("rank", "--label", "species", "--method", "relieff", "--set", "n_neighbors=3")
     values = {one["name"]: one["value"] for one in found["method"]["parameters"]}
     assert (values["n_neighbors"], values["n_jobs"]) == (3, None)
 
 
-def test_comparisons_keep_to_it(call, validator, tmp_path):
+def test_comparisons_conform_to_the_schema(call, validator, tmp_path):
     pairs = tmp_path / "p.csv"
     links = "".join(f"p{i},p{i + 1},must\np{i},p{i + 60},cannot\n" for i in range(0, 40, 2))
     pairs.write_text("a,b,link\n" + links)
@@ -111,7 +111,7 @@ def test_wrong_types_are_found(call, validator):
         validator("rank").validate(found)
 
 
-def test_infinite_and_missing_scores_keep_to_it(tmp_path, capsys, validator):
+def test_infinite_and_missing_scores_conform_to_the_schema(tmp_path, capsys, validator):
     path = tmp_path / "t.csv"
     path.write_text("x,same,class\n0,5,1\n0,5,1\n1,5,2\n1,5,2\n")
     by_fisher = ["--label", "class", "--method", "fisher"]

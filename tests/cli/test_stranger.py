@@ -1,4 +1,4 @@
-"""One command on a table as a stranger brings it: 200 patients, thousands of genes, gaps."""
+"""Test one command on a typical table: 200 patients, thousands of genes, and missing values."""
 
 import json
 
@@ -10,13 +10,13 @@ from tests.helpers.stranger_table import N_INFORMATIVE, write_stranger
 
 @pytest.fixture(scope="module")
 def stranger(tmp_path_factory):
-    """Write 3,000 genes, of which 15 tell the classes apart; half of the rows have a label."""
+    """Write a table of 3,000 genes, 15 of them informative; half of the rows have a label."""
     return write_stranger(tmp_path_factory.mktemp("stranger"))
 
 
 @pytest.fixture(scope="module")
 def ranked(stranger, tmp_path_factory):
-    """Rank that table by `linkselect rank table.csv --label class`; return what was found."""
+    """Return the result of `linkselect rank table.csv --label class` for this table."""
     out = tmp_path_factory.mktemp("ranked") / "ranking.json"
     assert run(["rank", str(stranger[0]), "--label", "class", "--quiet", "--out", str(out)]) == 0
     return json.loads(out.read_text())
@@ -25,7 +25,7 @@ def ranked(stranger, tmp_path_factory):
 def test_informative_genes_come_first(ranked, stranger):
     first = set(ranked["ranking"]["feature"][:20])
     assert N_INFORMATIVE == 15
-    assert len(first & set(stranger[1])) >= 6  # by chance 0.1
+    assert len(first & set(stranger[1])) >= 6  # 0.1 by chance
 
 
 @pytest.mark.parametrize(("one_sided", "seed"), [(True, 1), (True, 2), (False, 3)])
@@ -36,7 +36,7 @@ def test_informative_genes_come_first_in_other_tables(one_sided, seed, tmp_path,
     assert len(set(found["ranking"]["feature"][:20]) & set(informative)) >= 6
 
 
-def test_what_was_left_out_and_filled_is_said(ranked):
+def test_ignored_and_imputed_columns_are_reported(ranked):
     left, labels, empty, filled = ranked["notes"][:4]
     assert left.startswith("Left out 6 non-numeric columns: 'patient', 'comment' (different text")
     assert "'sex', 'hospital' (text); 'admitted' (dates); 'smoker' (yes/no). --encode" in left
@@ -46,9 +46,9 @@ def test_what_was_left_out_and_filled_is_said(ranked):
     assert ranked["data"]["preparation"].endswith("missing values were replaced by the median.")
 
 
-def test_how_sure_it_is_and_how_many(ranked):
+def test_validation_and_number_of_features(ranked):
     estimate = ranked["validation"]["estimate"]
-    # All others are noise that nothing repeats, so that 90 % of it takes many features.
+    # The other genes are independent noise, so explaining 90 % takes many features.
     assert estimate["value"] > max(estimate["all_features"], estimate["random_features"]) + 0.1
     assert ranked["validation"]["n_resamples"] >= 5
     assert 5 <= ranked["method"]["n_selected"] <= 300
@@ -61,7 +61,7 @@ def test_twenty_genes_are_better_than_chance(stranger, capsys):
     assert json.loads(capsys.readouterr().out)["validation"]["better_than_chance"] is True
 
 
-def test_with_what_can_be_encoded(stranger, capsys):
+def test_with_encoded_columns(stranger, capsys):
     call = ["rank", str(stranger[0]), "--label", "class", "--encode", "--no-validate", "--json"]
     assert run([*call, "--drop", "age,batch,empty", "--id-column", "patient"]) == 0
     text, errors = capsys.readouterr()
@@ -72,7 +72,7 @@ def test_with_what_can_be_encoded(stranger, capsys):
     assert "Left out 1 non-numeric column: 'comment'" in errors
 
 
-def test_no_filling(stranger, capsys):
+def test_no_imputation(stranger, capsys):
     assert run(["rank", str(stranger[0]), "--label", "class", "--impute", "none"]) == 1
     assert "values are missing in" in capsys.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Groups that are never split, batches, and labels with pairs: the study as a person has it."""
+"""Tests of a typical study: groups that are never split, batches, and labels with pairs."""
 
 import json
 from importlib.resources import files
@@ -26,8 +26,8 @@ ID = ["--transpose", "--id-column", "sample"]
 def write_study(folder, n_diagnosed=N_PATIENTS):
     """Write genes in rows, metadata in another order, and replicates of patients as pairs.
 
-    Two samples of a patient differ by their batch alone, so that a fold that split a patient would
-    know the class of every sample.
+    Two samples of a patient differ only by their batch, so a fold that splits a patient leaks the
+    class.
     """
     rng = np.random.default_rng(3)
     patient = np.repeat(np.arange(N_PATIENTS), 2)
@@ -74,7 +74,7 @@ def keeps_to_schema(found, command):
 
 
 class Recorder(SelectKBest):
-    """Rank as scikit-learn does, and keep the rows of every fit."""
+    """Rank as scikit-learn does, and record the rows of every fit."""
 
     fits: ClassVar[list] = []
 
@@ -85,7 +85,7 @@ class Recorder(SelectKBest):
 
 @pytest.fixture
 def fits():
-    """Return a function that tells in which fits each row has its twin, and forgets all fits."""
+    """Return a function that checks every fit for incomplete patients, and clears the record."""
 
     def are_whole():
         seen = [np.unique(X, axis=0, return_counts=True)[1] for X in Recorder.fits]
@@ -96,12 +96,12 @@ def fits():
     return are_whole
 
 
-# Centred, the two samples of a patient are equal.
+# After centring, the two samples of a patient are equal.
 RECORDED = ("--batch", "batch", "--center-batches", "--scale", "none")
 
 
 def test_no_group_is_split_when_a_ranking_is_validated(study, fits):
-    """Patients that differ by more than classes do are recognized by a sample on the other side."""
+    """If a patient is split, its other sample reveals the class."""
     options = (*LABELS, *RECORDED, "--drop", "g0,g1,g2", "--resamples", "10")
     options += ("--method", "tests.cli.test_study:Recorder(k=27)", "--n-features", "27")
     split = study(*options)
@@ -135,14 +135,14 @@ def test_choosing_a_number_splits_no_group(study, fits):
 
 
 def test_a_resampling_method_is_given_the_groups(study):
-    """Halves of whole patients: of two equal copies of a sample both or none is drawn."""
+    """Resamples must contain both samples of a patient or neither."""
     options = (*LABELS, "--method", "stable_selector(estimator=fisher)", "--n-features", "3")
     options += ("--no-validate",)
     split, whole = study(*options), study(*options, "--group", "patient")
     assert split["ranking"]["score"] != whole["ranking"]["score"]
 
 
-def test_a_method_with_a_number_of_its_own_splits_no_group(study):
+def test_a_method_with_its_own_number_splits_no_group(study):
     options = (*LABELS, "--method", "nearest_neighbor_sfs", "--resamples", "0")
     found = study(*options, "--group", "patient")
     assert found["number_of_features"]["rule"] == "own optimum"
@@ -161,7 +161,7 @@ def test_p_values_exchange_patients_inside_batches(study):
     keeps_to_schema(found, "rank")
 
 
-def test_batches_without_a_use_are_said(study):
+def test_unused_batches_are_reported(study):
     found = study(*LABELS, "--batch", "batch", "--no-validate")
     nothing = "pass --center-batches to use them."
     assert f"'batch' has 2 batches: {nothing}" in found["notes"]
@@ -170,7 +170,7 @@ def test_batches_without_a_use_are_said(study):
     assert centred in study(*options)["notes"]
 
 
-def test_one_batch_is_no_batch(study, tmp_path):
+def test_a_single_batch_has_no_effect(study, tmp_path):
     about = (tmp_path / "about.csv").read_text()
     (tmp_path / "about.csv").write_text(about.replace("b1", "b0"))
     found = study(*LABELS, "--batch", "batch", "--no-validate")
@@ -193,15 +193,13 @@ def test_centring_by_hand(tmp_path):
     by_hand = [[-1, 0], [1, nan], [-2, -3], [2, 3], [-1, 0], [1, 0]]
     np.testing.assert_array_equal(data.X, by_hand)
     assert (seen.low.tolist(), seen.high.tolist()) == ([-2, -3], [2, 3])
-    assert prepare.applied(data)[1, 1] == 0  # the median of what is centred
+    assert prepare.applied(data)[1, 1] == 0  # the median after centring
     assert prepare.describe(False) == (
         "Each feature was centred within each batch but not scaled; missing values were replaced "
         "by the median."
     )
-    assert table.notes[-1] == (
-        "2 rows without a batch ('b'): treated as one separate batch."
-    )
-    assert table.X[0, 0] == 1  # the table stays as it was
+    assert table.notes[-1] == ("2 rows without a batch ('b'): treated as one separate batch.")
+    assert table.X[0, 0] == 1  # the table is not changed
 
 
 def test_centred_values_are_ranked(study, tmp_path):
@@ -222,14 +220,14 @@ def test_centred_values_are_ranked(study, tmp_path):
         ("x,b\n1,u\ninf,u\n3,v\n", InputError, "row 2: column 'x' is infinite"),
     ],
 )
-def test_centring_that_cannot_be(rows, error, words, tmp_path):
+def test_invalid_centring(rows, error, words, tmp_path):
     (tmp_path / "t.csv").write_text(rows)
     table = read_table(tmp_path / "t.csv", Reading(batch="b" if "b" in rows else None))
     with pytest.raises(error, match=words):
         settle_values(table, Preparation(center_batches=True))
 
 
-def test_a_batch_of_one_row_is_told(tmp_path):
+def test_a_batch_of_one_row_is_reported(tmp_path):
     (tmp_path / "t.csv").write_text("x,b\n1,u\n2,u\n3,w\n")
     table = read_table(tmp_path / "t.csv", Reading(batch="b"))
     data, _, notes, _ = settle_values(table, Preparation(center_batches=True))
@@ -250,7 +248,7 @@ def test_a_sparse_table_becomes_dense_if_it_fits():
         settle_values(table, how, max_memory="50KB")
 
 
-# -- what coincides ------------------------------------------------------------------------------
+# -- confounded batches --------------------------------------------------------------------------
 
 
 def design(batches, labels=None, pairs=None):
@@ -262,10 +260,10 @@ def design(batches, labels=None, pairs=None):
     return about_design(table, pairs, Reading(batch="plate"), Preparation(), tests=False)[1:]
 
 
-def test_batches_that_coincide_with_classes_or_pairs_are_told():
+def test_batches_confounded_with_classes_or_pairs_are_reported():
     assert "Every batch contains only one class" in design(list("uuvv") * 2, list("aabb") * 2)[0]
     assert design(list("uvuv") * 2, list("aabb") * 2) == []
-    # Five must-links inside batches, five cannot-links between them.
+    # Five must-links are within batches, five cannot-links between them.
     batches = ["u"] * 10 + ["v"] * 10
     must, cannot = [(i, i + 1) for i in range(0, 10, 2)], [(i, i + 10) for i in range(5)]
     found = design(batches, pairs=Pairs(must, cannot))
@@ -273,7 +271,7 @@ def test_batches_that_coincide_with_classes_or_pairs_are_told():
     assert design(batches, pairs=Pairs(must[1:], cannot)) == []
     assert design(batches, pairs=Pairs([*must, (0, 12)], cannot)) == []
     assert design(batches, pairs=Pairs(must, [*cannot, (6, 9)])) == []
-    # Rows without a batch tell nothing.
+    # Rows without a batch are ignored.
     assert design([*batches, None], pairs=Pairs([*must, (0, 20)], cannot)) == found
 
 
@@ -281,7 +279,7 @@ def test_batches_that_coincide_with_classes_or_pairs_are_told():
 
 
 def test_replicates_of_patients_and_a_few_labels(study, tmp_path):
-    """Must-links alone name no second kind, but with labels every method has what it needs."""
+    """The method needs both kinds of pairs; the labels imply cannot-links."""
     write_study(tmp_path, n_diagnosed=6)
     both = (*LABELS, "--pairs", "pairs.csv", "--group", "patient")
     found = study(*both, "--method", "constraint", "--n-features", "3", "--resamples", "0")

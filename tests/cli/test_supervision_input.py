@@ -69,7 +69,7 @@ def test_pairs_by_row_number(iris, tmp_path, capsys):
     assert "--id-column" in capsys.readouterr().err
 
 
-def test_pairs_that_are_wrong(rank, tmp_path):
+def test_invalid_pairs(rank, tmp_path):
     def with_pairs(text, name="pairs.csv"):
         (tmp_path / name).write_text(text)
         return rank("--drop", "species", "--pairs", tmp_path / name)
@@ -115,7 +115,7 @@ def test_some_labels(iris, rank):
         "Note: fisher uses only the 15 labelled rows of 150. link_selector, lsdf, scgs and "
         "similarity_constraint use all rows."
     ) in errors
-    # And nothing else: not the range, nor the median of the others.
+    # The unlabelled rows do not affect the range or the median.
     X, y = load_iris(return_X_y=True)
     few = np.arange(150) % 10 == 0
     expected = FisherScore().fit(MinMaxScaler().fit_transform(X[few]), y[few])
@@ -124,7 +124,7 @@ def test_some_labels(iris, rank):
     assert (found["data"]["n_samples"], found["supervision"]["n_samples"]) == (15, 15)
 
 
-def test_what_is_not_used_is_said(rank, tmp_path):
+def test_unused_supervision_is_reported(rank, tmp_path):
     (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
     _, _, errors = rank("--label", "species", "--method", "fisher", "--pairs", tmp_path / "p.csv")
     assert "fisher ignores pairs" in errors
@@ -133,7 +133,7 @@ def test_what_is_not_used_is_said(rank, tmp_path):
 
 
 def some_labels(iris, kept):
-    """Empty the label of every row but some."""
+    """Remove the labels of all rows except `kept`."""
     header, *lines = iris.read_text().splitlines()
     lines = [
         line if row in kept else line.rsplit(",", 1)[0] + "," for row, line in enumerate(lines)
@@ -167,7 +167,7 @@ def test_labels_and_pairs_are_used_together(method, iris, rank, tmp_path):
         np.testing.assert_allclose(found["ranking"]["score"], expected.scores_[expected.order_])
 
 
-def test_few_labels_beside_pairs_leave_the_pairs_to_be_held_out(iris, rank, tmp_path):
+def test_with_few_labels_pairs_are_held_out(iris, rank, tmp_path):
     _, y = scaled()
     some_labels(iris, (0, 60, 120, 130))
     ids = [f"p{row}" for row in range(150)]
@@ -194,7 +194,7 @@ def test_labels_that_contradict_pairs_are_named(rank, tmp_path):
     assert rank("--label", "species", "--pairs", path, *dropping)[0] == 0
 
 
-def test_many_labels_are_used_without_pairs_by_methods_that_list_them(tmp_path, capsys):
+def test_methods_that_list_pairs_ignore_given_pairs_if_there_are_many_labels(tmp_path, capsys):
     lines = [f"{row % 7},{row % 3 + row % 7},{'xyz'[row % 3]}" for row in range(2001)]
     (tmp_path / "t.csv").write_text("\n".join(["a,b,kind", *lines, ""]))
     (tmp_path / "p.csv").write_text("a,b,link\n0,3,must\n0,1,cannot\n")
@@ -209,7 +209,7 @@ def test_many_labels_are_used_without_pairs_by_methods_that_list_them(tmp_path, 
     assert json.loads(both)["ranking"] == json.loads(capsys.readouterr().out)["ranking"]
 
 
-def test_a_forgotten_label_is_noticed(tmp_path, capsys):
+def test_a_possible_label_column_is_reported(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,class\n1,0\n2,0\n4,1\n")
     assert run(["rank", str(path), "--method", "variance"]) == 0
@@ -218,7 +218,7 @@ def test_a_forgotten_label_is_noticed(tmp_path, capsys):
     assert capsys.readouterr().err == ""
 
 
-def test_pairs_of_one_kind_do_for_the_default(rank, tmp_path):
+def test_pairs_of_one_kind_suffice_for_the_default(rank, tmp_path):
     path = tmp_path / "p.csv"
     for links in ("p0,p1,must", "p0,p99,cannot"):
         path.write_text(f"a,b,link\n{links}\n")
@@ -240,7 +240,7 @@ def test_a_method_for_labels_that_works_with_some(iris, rank):
     assert (code, "75 labelled rows of 150" in errors) == (0, True)
 
 
-def test_a_label_like_nothing_is_noticed(tmp_path, capsys):
+def test_labels_that_look_missing_are_reported(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n1,None\n2,a\n4,a\n5,None\n6,b\n7,b\n")
     assert run(["rank", str(path), "--label", "y", "--method", "fisher"]) == 0
@@ -267,7 +267,7 @@ def test_numbers_as_labels_are_cut_into_classes(tmp_path, capsys):
 
 
 def test_classes_of_large_numbers_stay_apart():
-    """Six digits do not tell 100,000,001 from 100,000,002."""
+    """With six digits, 100,000,001 and 100,000,002 would be equal."""
     values = [str(10**8 + i) for i in range(12)]
     labels, _ = make_labels(values, TableFile(Path("t.csv"), Reading(label="when", bins="4")))
     assert len(set(labels)) == 4
@@ -283,7 +283,7 @@ def test_a_parameter_of_a_method_is_set_by_set(tmp_path, capsys):
     assert run(["rank", str(path), *by_two, "--quiet"]) == 0
 
 
-def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
+def test_a_wrapper_uses_the_supervision_of_its_method(iris, rank, tmp_path):
     (tmp_path / "p.csv").write_text("a,b,link\np0,p1,must\np0,p99,cannot\n")
     around = ("--method", "stable_selector", "--set", "n_resamples=2")
     fisher, constraint = (("--set", f"estimator={name}") for name in ("fisher", "constraint"))
@@ -301,7 +301,7 @@ def test_a_method_around_another_sees_what_that_one_sees(iris, rank, tmp_path):
     assert (code, "stable_selector uses only the " in errors) == (0, True)
 
 
-def test_the_hint_is_that_of_the_command_line():
+def test_hints_are_adapted_to_the_command_line():
     with pytest.raises(InputError) as plain, explained({}):
         raise ValueError("Something is wrong. Write it in Python.")
     assert str(plain.value) == "Something is wrong. Write it in Python."
@@ -317,7 +317,7 @@ def test_the_hint_is_that_of_the_command_line():
 
 
 @pytest.mark.parametrize(("other", "options"), [("NA", []), ("-1", ["--unlabelled=-1"])])
-def test_one_class_alone_is_refused(other, options, tmp_path, capsys):
+def test_a_single_class_is_refused(other, options, tmp_path, capsys):
     path = tmp_path / "one.csv"
     rows = "".join(f"{i % 7},{i % 5},{'1' if i % 2 else other}\n" for i in range(30))
     path.write_text(f"x,z,class\n{rows}")
@@ -327,7 +327,7 @@ def test_one_class_alone_is_refused(other, options, tmp_path, capsys):
     assert "If NA, -1 or an empty cell is a class" in said
 
 
-def test_names_stay_in_their_line(tmp_path, capsys):
+def test_names_do_not_break_lines(tmp_path, capsys):
     path = tmp_path / "names.csv"
     rows = "".join(f"{i % 7},{i % 5},{i % 3},{'ab'[i % 2]}\n" for i in range(30))
     path.write_text(f'"two\nlines",abc\u202edef,{"n" * 80},class\n{rows}', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The terminal: short lines, warnings first, each note once, and the words of the report."""
+"""Tests of terminal output: short lines, warnings first, no repeated notes, as in the report."""
 
 import html
 import re
@@ -22,13 +22,13 @@ UNKNOWN = ("--drop", "patient,batch,class")
 
 @pytest.fixture(autouse=True)
 def width(monkeypatch):
-    """Wrap as for a user without a terminal, in place of the fixture that wraps nothing."""
+    """Wrap lines as outside a terminal; this replaces the fixture in `conftest.py`."""
     monkeypatch.delenv("COLUMNS", raising=False)
 
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory):
-    """Write tables with long names, missing values, copies, constants and text; and pairs."""
+    """Write pairs, and tables with long names, missing values, copies, constants and text."""
     folder = tmp_path_factory.mktemp("tables")
     rng = np.random.default_rng(0)
     y = np.arange(60) % 2
@@ -101,7 +101,7 @@ PRINTED = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("command", PRINTED, ids=lambda command: " ".join(map(str, command))[:60])
-def test_lines_are_short_and_notes_differ(command, call):
+def test_lines_are_short_and_notes_are_unique(command, call):
     code, text, errors = call(*command)
     assert code == 0, errors
     assert longest(text, errors) <= 100
@@ -147,7 +147,7 @@ def test_a_narrow_terminal(columns, call, monkeypatch):
     assert longest(call("demo", "--draws", 2)[1]) <= max(columns, 80)
 
 
-def test_a_wide_terminal_has_short_lines_too(call, monkeypatch):
+def test_lines_are_short_on_a_wide_terminal(call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "300")
     ranking = ("rank", "noise.csv", "--label", "class")
     for command in (ranking, ("rank", "--help"), ("rank", "--no")):

@@ -96,9 +96,7 @@ def test_the_column_on_arrays(selector, problem):
 
 @pytest.mark.parametrize("kind", STORED)
 @pytest.mark.parametrize("selector", [*SELECTORS, *WRAPPERS, *COMBINED], ids=repr)
-def test_the_column_on_samples_outside_memory(
-    selector, kind, problem, tmp_path, monkeypatch
-):
+def test_the_column_on_samples_outside_memory(selector, kind, problem, tmp_path, monkeypatch):
     X, classes = problem
     says = TABLE[type(selector).__name__][1]
     outside = put_outside(X, kind, tmp_path, monkeypatch)

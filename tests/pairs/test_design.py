@@ -173,7 +173,8 @@ def test_large_numbers_are_not_rounded():
 
 
 def test_text_that_marks_missing_values_is_reported_once():
-    with pytest.warns(UserWarning, match="1 of 4 values of 'x' is treated as missing") as caught:
+    message = "1 of 4 values of 'x' is '' and is treated as missing"
+    with pytest.warns(UserWarning, match=message) as caught:
         Pairs.from_columns({"x": ["a", "", "b", "a"]}, same="x", different="x")
     assert len(caught) == 1
 

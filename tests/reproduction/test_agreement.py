@@ -28,7 +28,7 @@ def test_differences():
     assert [difference(cell) for cell in CELLS] == [pytest.approx(2.04), -4.0, None]
 
 
-def test_numbers_are_compared_as_they_are():
+def test_numbers_are_compared_without_scaling():
     assert n_within(2.0) == 0
     assert n_within(2.05) == 1
     assert n_within(4.0) == 2
@@ -39,7 +39,7 @@ def test_relative_differences():
     assert n_within(0.08, relative=True) == 2
 
 
-def test_equal_but_for_rounding():
+def test_equal_up_to_rounding():
     assert Tolerance(2.0).agrees(Cell("", "", "", "", 0.1, 2.1))
 
 

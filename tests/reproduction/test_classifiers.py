@@ -50,7 +50,7 @@ def test_cost_is_chosen_without_test_labels(problem):
     assert linear_svm_curve(*problem, [12], costs=[1e-9, 1.0]) > tiny
 
 
-def test_each_row_is_left_out_once_and_ranking_sees_training_rows_only(problem):
+def test_each_row_is_tested_once_and_rankings_use_training_rows_only(problem):
     train, y_train, *_ = problem
     X, y = train, y_train
     seen = []

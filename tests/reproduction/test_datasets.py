@@ -8,7 +8,7 @@ from tests.conftest import DATA
 
 @pytest.fixture
 def no_folders(monkeypatch, tmp_path):
-    """Take away the data folder of this machine; return the folder for fetched sets."""
+    """Hide local data folders; return the cache folder."""
     monkeypatch.delenv("LINKSELECT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return tmp_path / "cache" / "linkselect"
@@ -30,7 +30,7 @@ def iono(tmp_path):
 
 
 @pytest.mark.parametrize("name", dataset_names())
-def test_every_set_is_what_it_should_be(name):
+def test_every_data_set_has_the_expected_contents(name):
     file = DATASETS[name].file
     if file and not (DATA / file).exists():
         pytest.skip(f"needs {file} in {DATA}; set LINKSELECT_DATA to the data folder")
@@ -44,20 +44,20 @@ def test_every_set_is_what_it_should_be(name):
         assert len(dataset.feature_names) == dataset.X.shape[1]
 
 
-def test_the_papers_have_22_sets():
+def test_the_papers_use_22_data_sets():
     assert len(dataset_names()) == 22
     assert sum(spec.file is None for spec in DATASETS.values()) == 2
     assert all(sum(spec.class_counts) == spec.shape[0] for spec in DATASETS.values())
 
 
-def test_loaded_arrays_cannot_be_changed():
+def test_loaded_arrays_are_read_only():
     dataset = load_dataset("Wine")
     assert load_dataset("Wine") is dataset
     with pytest.raises(ValueError, match="read-only"):
         dataset.X[0, 0] = 1.0
 
 
-def test_a_file_is_looked_for_where_one_says(no_folders, iono, monkeypatch):
+def test_a_file_is_searched_in_the_given_folders(no_folders, iono, monkeypatch):
     _, write = iono
     folder = write()
     by_argument = load_dataset("Ionosphere", folder, fetch=False)
@@ -76,7 +76,7 @@ def test_the_cache_is_in_the_home_folder_by_default(monkeypatch, tmp_path):
     assert cache_folder() == tmp_path / ".cache" / "linkselect"
 
 
-def test_a_missing_set_without_an_address_says_what_to_do(no_folders, tmp_path):
+def test_a_missing_data_set_without_an_address_has_a_hint(no_folders, tmp_path):
     with pytest.raises(DataNotFoundError) as caught:
         load_dataset("YaleB", tmp_path)
     message = str(caught.value)
@@ -91,10 +91,10 @@ def test_a_missing_set_without_an_address_says_what_to_do(no_folders, tmp_path):
 
 
 def test_a_data_folder_that_does_not_exist(no_folders, tmp_path, monkeypatch):
-    with pytest.raises(DataNotFoundError, match="There is no folder '.*dta', which data_dir names"):
+    with pytest.raises(DataNotFoundError, match="There is no folder '.*dta' .data_dir."):
         load_dataset("Ionosphere", tmp_path / "dta")
     monkeypatch.setenv("LINKSELECT_DATA", "nowhere")
-    with pytest.raises(DataNotFoundError, match="'nowhere', which LINKSELECT_DATA names"):
+    with pytest.raises(DataNotFoundError, match="'nowhere' .LINKSELECT_DATA."):
         load_dataset("Ionosphere")
 
 
@@ -107,16 +107,16 @@ def test_a_damaged_file_is_named(no_folders, tmp_path):
     without_y = path.read_bytes()
     for content in (b"", b"no archive", whole[:100], flipped, without_y):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"ionosphere.npz is damaged, or .*Replace it"):
+        with pytest.raises(ValueError, match=r"ionosphere.npz is damaged or .*Replace or"):
             load_dataset("Ionosphere", tmp_path)
 
 
-def test_an_unknown_name_lists_the_known_ones():
-    with pytest.raises(ValueError, match="no data set 'Iris'. Known are: Ionosphere, Sonar"):
+def test_the_error_for_an_unknown_name_lists_all_names():
+    with pytest.raises(ValueError, match="no data set 'Iris'. Choose one of: Ionosphere, Sonar"):
         load_dataset("Iris")
 
 
-def test_a_changed_value_is_noticed(no_folders, iono):
+def test_a_changed_value_is_detected(no_folders, iono):
     arrays, write = iono
     X = arrays["X"].copy()
     X[100, 7] += 1e-9
@@ -124,7 +124,7 @@ def test_a_changed_value_is_noticed(no_folders, iono):
         load_dataset("Ionosphere", write(X=X))
 
 
-def test_another_order_of_rows_is_noticed(no_folders, iono):
+def test_another_order_of_rows_is_detected(no_folders, iono):
     arrays, write = iono
     rows = np.arange(351)
     rows[[3, 5]] = 5, 3
@@ -139,14 +139,14 @@ def test_another_shape_and_other_classes_are_named(no_folders, iono):
         load_dataset("Ionosphere", changed)
 
 
-def test_a_repaired_file_is_read_anew(no_folders, iono):
+def test_a_repaired_file_is_read_again(no_folders, iono):
     arrays, write = iono
-    with pytest.raises(ValueError, match="does not hold"):
+    with pytest.raises(ValueError, match="differs from the data set"):
         load_dataset("Ionosphere", write(y=1 - arrays["y"]))
     assert load_dataset("Ionosphere", write()).X.shape == (351, 34)
 
 
-def test_the_checksum_is_of_the_values_and_not_of_their_type():
+def test_the_checksum_depends_on_values_and_not_on_their_type():
     X, y = np.array([[1, 2], [3, 0]]), np.array([0, 1])
     same = checksum(X, y)
     assert checksum(X.astype(np.uint8), y.astype(np.int8)) == same

@@ -13,10 +13,10 @@ from tests.conftest import DATA
 
 
 class Site(ThreadingHTTPServer):
-    """A server on this machine.
+    """A local server.
 
-    `pages` maps a path to a body, `promised` to a false length, `moved` to another address,
-    `endless` to the seconds between the bytes of a body that has no end.
+    `pages` maps a path to a body, `promised` to a wrong length, `moved` to another address, and
+    `endless` to the seconds between the bytes of an endless body.
     """
 
     def __init__(self):
@@ -50,7 +50,7 @@ class Answer(BaseHTTPRequestHandler):
     def send_endlessly(self, pause):
         self.send_response(200)
         self.end_headers()
-        with suppress(OSError):  # whoever reads it may have enough
+        with suppress(OSError):  # the client may close the connection
             while True:
                 self.wfile.write(b"x" * (1 if pause else 10_000))
                 time.sleep(pause)
@@ -80,7 +80,7 @@ def text_of(field):
 
 
 def uci_text(name):
-    """Write the set as UCI does, one text for each file."""
+    """Return a data set in the text format of UCI, one text per file."""
     spec = DATASETS[name]
     if not (DATA / spec.file).exists():
         pytest.skip(f"needs {spec.file} in {DATA}; set LINKSELECT_DATA to the data folder")
@@ -118,7 +118,7 @@ FETCHABLE = [name for name, spec in DATASETS.items() if isinstance(spec.source, 
 
 
 @pytest.mark.parametrize("name", FETCHABLE)
-def test_a_set_is_fetched_converted_and_kept(site, name, tmp_path):
+def test_a_data_set_is_fetched_converted_and_cached(site, name, tmp_path):
     publish(site, name)
     told = []
     fetched = load_dataset(name, progress=lambda done, total: told.append((done, total)))
@@ -127,71 +127,71 @@ def test_a_set_is_fetched_converted_and_kept(site, name, tmp_path):
     np.testing.assert_array_equal(fetched.y, kept.y)
     assert told[0][0] == 0
     assert told[-1][0] == told[-1][1]
-    site.pages.clear()  # from now on the copy on disk serves
+    site.pages.clear()  # from here on, the cached copy is used
     assert load_dataset(name).X.shape == kept.X.shape
     assert [file.name for file in (tmp_path / "linkselect").iterdir()] == [DATASETS[name].file]
 
 
-def test_what_is_not_the_expected_set_is_refused_and_not_kept(site, tmp_path):
+def test_an_unexpected_data_set_is_refused_and_not_cached(site, tmp_path):
     publish(site, "Ionosphere")
     page = "/ionosphere/ionosphere.data"
     site.pages[page] = site.pages[page].replace(b"0.99539", b"0.99538", 1)
-    with pytest.raises(ValueError, match="its checksum differs") as caught:
+    with pytest.raises(ValueError, match="the checksum differs") as caught:
         load_dataset("Ionosphere")
     assert not list(tmp_path.rglob("*.npz"))
-    assert f"What was fetched from {site.address}/ionosphere" in str(caught.value)
-    assert "LINKSELECT_UCI names another address" in str(caught.value)
+    assert f"The file from {site.address}/ionosphere" in str(caught.value)
+    assert "LINKSELECT_UCI sets another download address" in str(caught.value)
 
 
 def test_a_cache_that_cannot_be_written(site, tmp_path, monkeypatch):
     publish(site, "Ionosphere")
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    with pytest.raises(DataNotFoundError, match="cannot be written .*XDG_CACHE_HOME names another"):
+    with pytest.raises(DataNotFoundError, match="Cannot write .*Set XDG_CACHE_HOME to use another"):
         load_dataset("Ionosphere")
 
 
-def test_a_broken_download_is_noticed(site, tmp_path):
+def test_an_incomplete_download_is_detected(site, tmp_path):
     publish(site, "Ionosphere")
     page = "/ionosphere/ionosphere.data"
     site.promised[page] = len(site.pages[page]) + 10
-    with pytest.raises(DataNotFoundError, match=r"broke off after \d+ of \d+ bytes"):
+    with pytest.raises(DataNotFoundError, match=r"ended after \d+ of \d+ bytes"):
         load_dataset("Ionosphere")
     assert not [file for file in tmp_path.rglob("*") if file.is_file()]
 
 
-def test_a_page_that_is_not_there_is_named(site):
+def test_a_missing_page_is_named(site):
     with pytest.raises(DataNotFoundError) as caught:
         load_dataset("Sonar")
     message = str(caught.value)
     assert f"{site.address}/undocumented" in message
-    assert "answers 404" in message
+    assert "responded 404" in message
     assert "LINKSELECT_DATA" in message
 
 
-def test_no_network_is_said_plainly(site, monkeypatch):
+def test_a_missing_network_connection_is_reported(site, monkeypatch):
     monkeypatch.setenv("LINKSELECT_UCI", "http://127.0.0.1:9")  # nothing listens there
-    with pytest.raises(DataNotFoundError, match="cannot be reached .*network connection") as caught:
+    with pytest.raises(DataNotFoundError, match="Cannot connect to .*network connection") as caught:
         load_dataset("Sonar")
     assert "sonar.npz" in str(caught.value)
 
 
-def test_nothing_is_fetched_if_not_wanted(site):
+def test_nothing_is_fetched_if_disabled(site):
     publish(site, "Ionosphere")
     with pytest.raises(DataNotFoundError, match="ionosphere.npz"):
         load_dataset("Ionosphere", fetch=False)
 
 
-def test_text_that_is_no_data_set_is_refused(site):
+def test_text_that_is_not_a_data_set_is_refused(site):
     site.pages["/a"] = b"<html>moved</html>"
     site.pages["/b"] = b"1,2,x\n1,2,z\n"
-    with pytest.raises(FetchError, match="no row of 3 fields"):
+    with pytest.raises(FetchError, match="no row has 3 fields"):
         fetch_arrays(UciSource(0, ("a",), ("x", "y")), 2)
-    with pytest.raises(FetchError, match="'z' is none of the labels x, y"):
+    with pytest.raises(FetchError, match="'z' is not one of the labels x, y"):
         fetch_arrays(UciSource(0, ("b",), ("x", "y")), 2)
 
 
-def test_digits_are_those_of_the_kept_copy(site):
+def test_values_are_rounded_like_the_stored_copy(site):
     site.pages["/c"] = b"0.10382563 1620.18\n0.5 3\n"
     source = UciSource(0, ("c",), ("x", "y"), "blocks", separator=None, digits=5)
     X, y = fetch_arrays(source, 2)
@@ -203,52 +203,52 @@ def test_digits_are_those_of_the_kept_copy(site):
     "address", ["http://example.org/a", "ftp://127.0.0.1/a", "file:///etc/passwd", "https:", "a"]
 )
 def test_only_https_is_fetched(address):
-    with pytest.raises(FetchError, match=r"only https|cannot be reached|no address|understood"):
+    with pytest.raises(FetchError, match=r"only https|Cannot connect|not a valid|Invalid"):
         download(address)
 
 
 @pytest.mark.parametrize("target", ["http://example.org/a", "ftp://127.0.0.1/a", "file:///a"])
-def test_redirects_to_what_is_not_encrypted_are_not_followed(site, target):
+def test_redirects_to_unencrypted_addresses_are_not_followed(site, target):
     site.moved["/a"] = target
-    refused = f"leads to {target}, which is not followed|to url '{target}' is not allowed"
+    refused = f"redirects to {target}, but only https|to url '{target}' is not allowed"
     with pytest.raises(FetchError, match=refused):
         download(f"{site.address}/a")
 
 
-def test_redirects_on_this_machine_are_followed(site):
+def test_local_redirects_are_followed(site):
     site.moved["/a"], site.pages["/b"] = "/b", b"text"
     assert download(f"{site.address}/a") == b"text"
 
 
-def test_a_server_that_leads_round_in_a_circle(site):
+def test_a_circular_redirect_is_an_error(site):
     site.moved["/a"] = "/a"
-    with pytest.raises(FetchError, match="cannot be fetched: the server answers 302"):
+    with pytest.raises(FetchError, match="Cannot download .*: the server responded 302"):
         download(f"{site.address}/a")
 
 
 @pytest.mark.parametrize("length", ["many", "-5", "1_0", "²", "9" * 5000])
-def test_odd_lengths_are_answered_with_a_message(site, length):
+def test_invalid_lengths_are_errors(site, length):
     site.pages["/a"], site.promised["/a"] = b"text", length.encode().decode("latin-1")
-    with pytest.raises(FetchError, match=r"cannot be understood|holds more than"):
+    with pytest.raises(FetchError, match=r"Invalid response|has more than"):
         download(f"{site.address}/a")
 
 
 def test_a_file_that_is_too_large_is_not_read(site):
     site.endless["/a"] = 0
-    with pytest.raises(FetchError, match="holds more than 50,000 bytes"):
+    with pytest.raises(FetchError, match="has more than 50,000 bytes"):
         download(f"{site.address}/a", max_bytes=50_000)
     site.pages["/b"] = b"x" * 60_000
-    with pytest.raises(FetchError, match="holds more than 50,000 bytes"):
+    with pytest.raises(FetchError, match="has more than 50,000 bytes"):
         download(f"{site.address}/b", max_bytes=50_000)
 
 
-def test_a_server_that_sends_a_byte_now_and_then_is_left(site):
+def test_a_very_slow_server_is_an_error(site):
     site.endless["/a"] = 0.05
     with pytest.raises(FetchError, match="took longer than 0.3 seconds"):
         download(f"{site.address}/a", max_seconds=0.3)
 
 
-def test_a_bar_is_drawn_on_a_terminal(site, monkeypatch):
+def test_a_progress_bar_is_drawn_on_a_terminal(site, monkeypatch):
     pytest.importorskip("rich")
     site.pages["/c"] = b"x" * 200_000
 

@@ -57,21 +57,21 @@ def test_text_is_escaped(page):
     assert "A &amp; B" in page
 
 
-def test_the_page_needs_nothing_else(page):
+def test_the_page_is_self_contained(page):
     assert not re.search(r"""(src|href)=["'](?!#|data:)""", page)
     assert "@import" not in page
     assert page.count("<script") == 1
     assert "data:image/svg+xml;base64," in page
 
 
-def test_each_part_says_how_it_came_about(page):
-    assert re.search(r"accuracy, %. 1 to 3 runs, seed 7, linkselect \S+\. In each", page)
+def test_each_part_states_its_runs_seed_and_version(page):
+    assert re.search(r"accuracy, %. 1 to 3 runs, seed 7, linkselect \S+\. Each cell", page)
     assert re.search(r"5 runs, seed 8, linkselect \S+\.</p>\n<figure>", page)
-    assert "Not held." in page
+    assert "Does not hold." in page
     assert "Variance (sees [more])" in page
 
 
-def test_only_parts_that_were_made_are_shown(tmp_path):
+def test_only_computed_parts_are_shown(tmp_path):
     text = made_page(tmp_path, CELLS, [RECORD])
     assert "Table 2" in text
     assert "Figure 1" not in text
@@ -90,7 +90,7 @@ def test_units_are_not_mixed(tmp_path):
     ]
 
 
-def test_a_setting_that_all_lines_have_needs_no_column(tmp_path):
+def test_a_setting_common_to_all_rows_has_no_column(tmp_path):
     cells = [Cell(name, "A", "p=3, means", "", 90.0, 91.0) for name in ("Wine", "Sonar")]
     text = made_page(tmp_path, cells, [RECORD])
     assert "accuracy, %; p=3, means. 1 to 3 runs" in text
@@ -101,7 +101,7 @@ def test_a_setting_that_all_lines_have_needs_no_column(tmp_path):
     assert '<th scope="col">setting</th>' in text
 
 
-def test_numbers_of_features_part_rows(tmp_path):
+def test_numbers_of_features_are_shown_in_separate_rows(tmp_path):
     cells = [Cell("ORL", "A", "seconds", m, 1.0, 2.0) for m in ("20", "50")]
     text = made_page(tmp_path, cells, [RECORD], "seconds")
     assert "seconds, 20 features" in text
@@ -126,5 +126,5 @@ def test_digits(value, unit, text):
     assert shown(value, unit) == text
 
 
-def test_a_difference_that_rounds_to_nothing_has_no_sign():
+def test_a_difference_that_rounds_to_zero_has_no_sign():
     assert shown_difference(Cell("", "", "", "", 90.0, 89.99), "%") == "0.0"

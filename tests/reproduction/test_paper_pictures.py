@@ -28,7 +28,7 @@ def test_lines():
     assert len(ax.collections) == 1
 
 
-def test_points_have_no_line_and_links_no_marks():
+def test_points_have_no_line_and_links_have_no_markers():
     points, links = (
         Series([1, 2], [3.0, 4.0], drawn="points"),
         Series([1, 2], [3, 4], drawn="links"),
@@ -39,7 +39,7 @@ def test_points_have_no_line_and_links_no_marks():
     assert (second.get_linestyle(), second.get_marker() != "None") == ("None", True)
 
 
-def test_bars_stand_at_their_names():
+def test_bars_are_placed_at_their_names():
     (ax,) = draw_panels([BARS]).axes
     assert [label.get_text() for label in ax.get_xticklabels()] == ["x", "y"]
     assert [bar.get_height() for bar in ax.patches] == [1.0, 2.0, 3.0]
@@ -47,7 +47,7 @@ def test_bars_stand_at_their_names():
     assert centres == pytest.approx([-0.2, 0.8, 1.2])
 
 
-def test_axes_that_are_logarithmic():
+def test_logarithmic_axes():
     lambdas = [0.0001, 0.001, 0.01, 0.1, 1.0, 10.0]
     (ax,) = draw_panels([Panel("", "", "", {"A": Series(lambdas, [1.0] * 6)}, logx=True)]).axes
     assert ax.get_xscale() == "log"
@@ -56,7 +56,7 @@ def test_axes_that_are_logarithmic():
     assert {"0.0001", "0.001", "0.01", "1", "10"} <= set(shown)
 
 
-def test_one_legend_where_names_are_shared_else_one_in_each_panel():
+def test_one_legend_if_names_are_shared_else_one_per_panel():
     assert len(draw_panels([TWO, LINE]).legends) == 1
     other = Panel("Other", "", "", {"C": LINE.series["A"], "D": LINE.series["A"]})
     figure = draw_panels([TWO, other])
@@ -78,7 +78,7 @@ def test_four_panels_leave_no_empty_axes():
     assert sum(ax.get_visible() for ax in figure.axes) == 4
 
 
-def test_names_are_no_formulas(tmp_path):
+def test_names_are_not_parsed_as_formulas(tmp_path):
     panel = Panel(
         "$100 and 20 $", "$x", "y_1^2 $", {"$a": LINE.series["A"], "b$": LINE.series["A"]}
     )
@@ -89,7 +89,7 @@ def test_names_are_no_formulas(tmp_path):
     assert len(save_figure(figure, tmp_path, "odd")) == 2
 
 
-def test_files_are_the_same_for_the_same_figure(tmp_path):
+def test_the_same_figure_gives_the_same_files(tmp_path):
     first = [file.read_bytes() for file in save_figure(draw_panels([TWO]), tmp_path, "one")]
     again = [file.read_bytes() for file in save_figure(draw_panels([TWO]), tmp_path, "one")]
     assert first == again

@@ -1,4 +1,4 @@
-"""Every table of the papers, made from two runs on its smallest sets."""
+"""Compute every table of the papers from two runs on its smallest data sets."""
 
 import numpy as np
 import pytest
@@ -25,13 +25,13 @@ SMALL_SETS = {
     ("similarity-constraint-score-2020", 8): {"WBCD", "Ionosphere"},
 }
 N_RUNS = 2
-# Run times are taken with three numbers of features; the smallest is enough here.
+# Run times are measured for three numbers of features; the smallest suffices here.
 N_TIMED_FEATURES = 20
 
 
 @pytest.fixture(scope="module")
 def store_folder(tmp_path_factory):
-    """One folder for all tables, since they share results."""
+    """Return one folder for all tables, since they share results."""
     return tmp_path_factory.mktemp("results")
 
 

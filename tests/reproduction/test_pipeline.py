@@ -1,4 +1,4 @@
-"""A paper's tables and figures by one call."""
+"""Tests of `make`, which computes the tables and figures of a paper."""
 
 import dataclasses
 import subprocess
@@ -18,7 +18,7 @@ from tests.helpers.toy_paper import add_toy_paper
 
 @pytest.fixture
 def toy(tmp_path, monkeypatch):
-    """Add a paper whose module counts what it computes; work in an empty folder without data."""
+    """Add a paper that records its computed units, and work in an empty folder without data."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LINKSELECT_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -34,7 +34,7 @@ def toy(tmp_path, monkeypatch):
     return module
 
 
-def test_a_table_comes_back_as_values(toy):
+def test_a_table_is_returned_as_values(toy):
     made = make("toy", tables=[2], figures=[], runs=3, out="found")
     assert (made.paper, made.folder) == ("toy", Path("found"))
     assert [(cell.dataset, cell.published) for cell in made.cells[2]] == [
@@ -49,7 +49,7 @@ def test_a_table_comes_back_as_values(toy):
     assert made.pictures == {}
 
 
-def test_files_hold_the_same_values(toy):
+def test_files_have_the_same_values(toy):
     made = make("toy", tables=[2], figures=[], runs=2, out="found")
     assert read_records(made.folder) == made.records
     for kept, cell in zip(read_cells(made.folder / "table-2.csv"), made.cells[2], strict=True):
@@ -59,13 +59,13 @@ def test_files_hold_the_same_values(toy):
     assert names == ["claims.csv", "index.html", "results.sqlite", "runs.csv", "table-2.csv"]
 
 
-def test_what_was_made_cannot_be_changed(toy):
+def test_the_result_is_immutable(toy):
     made = make("toy", tables=[2], figures=[], runs=1)
     with pytest.raises(dataclasses.FrozenInstanceError):
         made.page = Path("other")
 
 
-def test_everything_but_what_is_left_out(toy):
+def test_everything_is_made_by_default(toy):
     made = make("toy", tables=[2], runs=1)
     assert list(made.records) == ["Table 2", "Figure 1"]
     assert made.folder == Path("reproduction") / "toy"
@@ -73,13 +73,13 @@ def test_everything_but_what_is_left_out(toy):
     assert all(path.exists() for path in made.pictures[1])
 
 
-def test_the_paper_says_how_many_runs_there_are(toy):
+def test_the_default_number_of_runs_is_that_of_the_paper(toy):
     made = make("toy", tables=[], figures=[1])
     assert made.records["Figure 1"].most_runs == toy.PAPER.default_runs == 2
     assert made.cells == {}
 
 
-def test_nothing_to_make_leaves_a_page_of_what_is_there(toy):
+def test_a_call_without_parts_keeps_the_page(toy):
     before = make("toy", tables=[2], figures=[], runs=1)
     computed = len(toy.computed)
     made = make("toy", tables=[], figures=[])
@@ -100,7 +100,7 @@ def test_work_is_resumed(toy):
     assert len(toy.computed) == 6
 
 
-def test_another_seed_is_other_work(toy):
+def test_another_seed_gives_other_results(toy):
     first = make("toy", tables=[2], figures=[], runs=1)
     other = make("toy", tables=[2], figures=[], runs=1, seed=5)
     assert len(toy.computed) == 4
@@ -108,19 +108,19 @@ def test_another_seed_is_other_work(toy):
     assert other.cells != first.cells
 
 
-def test_a_part_that_is_named_twice_is_made_once(toy):
+def test_a_part_named_twice_is_made_once(toy):
     assert list(make("toy", tables=[2, 2], figures=[], runs=1).cells) == [2]
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"paper": "toys"}, "There is no paper 'toys'. There are: constraint-score-2008, "),
+        ({"paper": "toys"}, "There is no paper 'toys'. Choose one of: constraint-score-2008, "),
         (
             {"tables": [2, 3]},
-            "There are: 2, 5. Choose from these, or leave tables out to make all.",
+            "Available tables: 2, 5. Choose from these, or omit tables to make all.",
         ),
-        ({"figures": [9]}, "toy has no figure 9 with results. There are: 1."),
+        ({"figures": [9]}, "toy has no figure 9 with results. Available figures: 1."),
         ({"tables": 2}, r"tables=2, but tables must be a list of numbers. Write tables=\[2\]"),
         ({"runs": 0}, "runs=0, but it must be a whole number of at least 1. Choose 1 or more."),
         ({"runs": 2.5}, "runs=2.5, but it must be a whole number of at least 1. Choose 1 or more."),
@@ -135,35 +135,35 @@ def test_errors_state_value_and_rule(toy, tmp_path, options, message):
     assert not (tmp_path / "reproduction").exists()
 
 
-def test_a_folder_that_cannot_be_made(toy, tmp_path):
+def test_a_folder_that_cannot_be_created(toy, tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(FolderError, match="but file is a file. Name another one by out=."):
+    with pytest.raises(FolderError, match="but file is a file. Pass another folder as out=."):
         make("toy", out="file")
-    with pytest.raises(FolderError, match=r"file/below cannot be made \(Not a directory\)"):
+    with pytest.raises(FolderError, match=r"file/below cannot be created \(Not a directory\)"):
         make("toy", out="file/below")
 
 
 def test_a_data_folder_that_does_not_exist(toy):
-    with pytest.raises(DataNotFoundError, match="There is no folder 'dta', which data_dir names"):
+    with pytest.raises(DataNotFoundError, match="There is no folder 'dta' .data_dir."):
         make("toy", data_dir="dta")
 
 
-def test_data_that_are_missing_name_the_unit(toy, monkeypatch):
+def test_the_error_for_missing_data_names_the_unit(toy, monkeypatch):
     monkeypatch.setenv("LINKSELECT_UCI", "http://127.0.0.1:9")  # nothing listens there
     with pytest.raises(UnitError, match="toy, Sonar, Variance, run 0: .*sonar.npz"):
         make("toy", tables=[5], figures=[])
 
 
-def test_a_store_that_is_none(toy, tmp_path):
+def test_a_store_that_is_not_a_database(toy, tmp_path):
     (tmp_path / "results.sqlite").write_text("no database " * 100)
-    with pytest.raises(StoreError, match="is damaged, or no store of results"):
+    with pytest.raises(StoreError, match="is damaged or is not a store"):
         make("toy", tables=[2], out=tmp_path)
 
 
 @pytest.mark.parametrize(("package", "figures"), [("jinja2", []), ("matplotlib", [1])])
 def test_a_missing_package_is_reported_before_the_work(toy, monkeypatch, package, figures):
     monkeypatch.setitem(sys.modules, package, None)
-    with pytest.raises(ImportError, match=f"need {package}, which is not installed: pip install"):
+    with pytest.raises(ImportError, match=f"require {package}, which is not installed: pip"):
         make("toy", tables=[2], figures=figures)
     assert not toy.computed
 
@@ -173,7 +173,7 @@ def test_tables_need_no_matplotlib(toy, monkeypatch):
     assert make("toy", tables=[2], figures=[], runs=1).page.exists()
 
 
-def test_importing_the_package_is_cheap():
+def test_importing_the_package_imports_no_large_dependencies():
     code = (
         "import sys, linkselect.reproduction as r; r.make; "
         "print(*{'matplotlib', 'jinja2', 'rich', 'pandas', 'sklearn.svm'} & sys.modules.keys())"
@@ -182,7 +182,7 @@ def test_importing_the_package_is_cheap():
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "\n"
 
 
-def test_every_name_of_the_package_is_there():
+def test_every_public_name_exists():
     import linkselect.reproduction as package
 
     assert set(package.__all__) <= set(dir(package))

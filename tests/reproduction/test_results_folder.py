@@ -19,7 +19,7 @@ CELLS = [
 CLAIM = Claim("A, and B", True, "by 1 point")
 
 
-def test_what_is_written_is_read(tmp_path):
+def test_written_results_can_be_read(tmp_path):
     write_cells(tmp_path / "table.csv", CELLS)
     found = read_cells(tmp_path / "table.csv")
     assert found[:2] == CELLS[:2]
@@ -43,7 +43,7 @@ def test_other_parts_are_kept(tmp_path):
     assert read_records(tmp_path)["Table 2"] == Record("Table 2", 5, 5, 0)
 
 
-def test_nothing_is_there(tmp_path):
+def test_an_empty_folder(tmp_path):
     assert read_records(tmp_path) == {}
 
 

@@ -71,7 +71,7 @@ def test_stored_units_are_not_computed_again(store):
     assert {unit: again[unit] for unit in first} == first
 
 
-def test_a_unit_that_another_process_stored_meanwhile_is_taken(store):
+def test_a_unit_stored_meanwhile_by_another_process_is_used(store):
     def compute(unit, data_dir):
         for other in UNITS[:2]:
             store.keep(other, {"value": "from elsewhere"}, 0.0)
@@ -93,7 +93,7 @@ def test_an_error_names_the_unit_and_keeps_the_rest(store, jobs):
     with pytest.raises(UnitError, match=message):
         run_units(UNITS, refuse_sonar, store, jobs=jobs)
     kept = store.find(UNITS)
-    # The other process may be at a unit when the first one fails.
+    # The other process may still compute a unit when the first one fails.
     assert len({unit for unit in UNITS if unit.run == 0} - set(kept)) < jobs
     assert not any(unit.dataset == "Sonar" and unit.run == 1 for unit in kept)
 
@@ -113,19 +113,19 @@ def always_die(unit, data_dir):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
-def test_the_unit_of_a_killed_worker_is_tried_again(store, tmp_path):
+def test_the_unit_of_a_killed_worker_is_retried(store, tmp_path):
     results = run_units(UNITS, die_once, store, jobs=2, data_dir=tmp_path)
     assert results == run_units(UNITS, draw, Store(tmp_path / "other.sqlite", "a-paper"))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
-def test_workers_that_are_killed_again_and_again(store):
-    with pytest.raises(WorkerError, match="killed 4 times in a row.* What was finished is kept"):
+def test_repeatedly_killed_workers_are_an_error(store):
+    with pytest.raises(WorkerError, match="killed 4 times in a row.* Finished results are stored"):
         run_units(UNITS[-4:], always_die, store, jobs=2)
     assert {UNITS[-3], UNITS[-2]} <= set(store.find(UNITS)) < set(UNITS)
 
 
-def test_a_run_that_was_stopped_in_the_middle_of_a_unit_can_go_on_at_once(store):
+def test_a_run_interrupted_within_a_unit_can_be_resumed_immediately(store):
     def stop(unit, data_dir):
         raise KeyboardInterrupt
 
@@ -134,12 +134,12 @@ def test_a_run_that_was_stopped_in_the_middle_of_a_unit_can_go_on_at_once(store)
     assert run_units(UNITS[:1], lambda unit, data_dir: {"value": 1}, store)
 
 
-def test_what_selectors_warn_of_is_not_shown(store):
+def test_warnings_of_selectors_are_hidden(store):
     def compute(unit, data_dir):
         warnings.warn("4 features are constant", UserWarning, stacklevel=2)
         return {}
 
-    # A warning that is shown would be an error here, as in all tests.
+    # A visible warning would be an error, as in all tests.
     run_units(UNITS[:1], compute, store)
 
 
@@ -153,7 +153,7 @@ def test_progress(store):
     assert seen[-1].seconds_left == 0
 
 
-def test_time_left_knows_which_units_are_slow(store):
+def test_the_remaining_time_accounts_for_slow_units(store):
     def kept(dataset, runs, seconds):
         for run in range(runs):
             store.keep(Unit("curve", dataset, "Variance", run), {}, seconds)
@@ -166,7 +166,7 @@ def test_time_left_knows_which_units_are_slow(store):
     assert seen[0].seconds_left == pytest.approx(700.0)
 
 
-def test_nothing_is_known_of_the_time_before_the_first_unit(store):
+def test_the_remaining_time_is_unknown_before_the_first_unit(store):
     seen = []
     run_units(UNITS[:1], draw, store, progress=seen.append)
     assert seen[0].seconds_left is None
@@ -184,7 +184,7 @@ def test_timed_units_come_last_one_at_a_time(store):
 
 
 def when_and_where(unit, data_dir):
-    start = time.monotonic()  # the same clock in every process, which nobody sets
+    start = time.monotonic()  # one clock for all processes, which is never adjusted
     return {"start": start, "end": time.monotonic(), "process": os.getpid()}
 
 
@@ -225,7 +225,7 @@ def test_two_processes_share_the_work(store, tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
 @pytest.mark.skipif(not Path("/proc").exists(), reason="looks processes up in /proc")
-def test_workers_end_with_the_process_that_was_killed(store, tmp_path):
+def test_workers_end_if_their_parent_is_killed(store, tmp_path):
     script = tmp_path / "slow_run.py"
     script.write_text(SLOW_RUN)
     run = subprocess.Popen([sys.executable, str(script), str(store.path)])
@@ -238,7 +238,7 @@ def test_workers_end_with_the_process_that_was_killed(store, tmp_path):
 
 def is_running(process):
     try:
-        # What ended but was not waited for by its new parent is a zombie.
+        # A terminated process stays a zombie until its new parent waits for it.
         return " Z " not in Path(f"/proc/{process}/stat").read_text()
     except FileNotFoundError:
         return False
@@ -254,7 +254,7 @@ def wait_until(condition):
 def processes_at_work(run, store):
     """Wait until each of two processes has finished a unit; return their numbers.
 
-    One that is still starting when Ctrl-C comes would say so.
+    A process that receives Ctrl-C during its start would print a traceback.
     """
 
     def found():
@@ -293,7 +293,7 @@ if __name__ == "__main__":
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are sent as on Unix")
 @pytest.mark.parametrize(("signal_name", "status"), [("SIGINT", 130), ("SIGKILL", -9)])
-def test_a_stopped_run_loses_nothing_that_was_finished(store, tmp_path, signal_name, status):
+def test_an_interrupted_run_keeps_finished_units(store, tmp_path, signal_name, status):
     script = tmp_path / "slow_run.py"
     script.write_text(SLOW_RUN)
     command = [sys.executable, str(script), str(store.path)]

@@ -20,14 +20,14 @@ def store(tmp_path):
     return Store(tmp_path / "results.sqlite", "a-paper")
 
 
-def test_what_is_kept_is_found(store):
+def test_a_stored_result_is_found(store):
     kept = store.keep(UNIT, {"values": np.array([0.5, 1.0]), "best": np.int64(3)}, 1.5)
     assert kept == store.find([UNIT])[UNIT]
     assert kept.result == {"values": [0.5, 1.0], "best": 3}
     assert kept.seconds == 1.5
 
 
-def test_only_wanted_units_are_found(store):
+def test_only_requested_units_are_found(store):
     others = [Unit("curve", "Wine", "Variance", run) for run in range(3)]
     for unit in [UNIT, *others]:
         store.keep(unit, {"run": unit.run}, 0.0)
@@ -39,7 +39,7 @@ def test_only_wanted_units_are_found(store):
     assert store.find([Unit("curve", "Wine", "Variance", 99)]) == {}
 
 
-def test_the_first_result_stays(store):
+def test_the_first_result_is_kept(store):
     store.keep(UNIT, {"value": 1}, 0.1)
     assert store.keep(UNIT, {"value": 2}, 0.2).result == {"value": 1}
 
@@ -55,7 +55,7 @@ def test_results_belong_to_a_paper_a_version_and_a_protocol(store, change):
     assert store.find([UNIT])[UNIT].result == {"value": 1}
 
 
-def test_rows_say_what_they_are(store):
+def test_rows_describe_their_unit(store):
     store.keep(UNIT, {"value": 1}, 0.25)
     connection = sqlite3.connect(store.path)
     connection.row_factory = sqlite3.Row
@@ -78,8 +78,8 @@ def test_rows_say_what_they_are(store):
     }
 
 
-def test_no_plain_data(store):
-    with pytest.raises(TypeError, match="must be plain data"):
+def test_results_must_be_plain_data(store):
+    with pytest.raises(TypeError, match="must be JSON data"):
         store.keep(UNIT, {"value": object()}, 0.1)
     assert store.find([UNIT]) == {}
 
@@ -99,20 +99,20 @@ def test_no_plain_data(store):
         "checksum = NULL",
     ],
 )
-def test_a_row_that_was_changed_does_not_count_and_is_stored_anew(store, change):
+def test_a_modified_row_is_ignored_and_replaced(store, change):
     other = Unit("curve", "Wine", "Variance", 99)
     store.keep(UNIT, {"value": 1}, 0.1)
     store.keep(other, {"value": 2}, 0.1)
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute(f"UPDATE results SET {change} WHERE run = {UNIT.run}")
-    with pytest.warns(UserWarning, match=r"^1 row of .*results.sqlite no longer hold"):
+    with pytest.warns(UserWarning, match=r"^Ignoring 1 row of .*results.sqlite, modified"):
         assert set(store.find([UNIT, other])) == {other}
     assert store.keep(UNIT, {"value": 3}, 0.2).result == {"value": 3}
     assert store.find([UNIT, other])[UNIT].result == {"value": 3}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the size of files as on Unix")
-def test_a_full_disk_keeps_what_was_finished_and_says_so(store):
+def test_a_full_disk_is_reported_and_loses_no_results(store):
     import resource
     import signal
 
@@ -122,7 +122,7 @@ def test_a_full_disk_keeps_what_was_finished_and_says_so(store):
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, before[1]))
     try:
-        with pytest.raises(StoreError, match="disk may be full.* kept. Make room") as caught:
+        with pytest.raises(StoreError, match="disk may be full.* Free disk space") as caught:
             store.keep(large, {"value": "long" * 100_000}, 0.1)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -145,12 +145,12 @@ def test_a_claimed_unit_is_left_to_the_process_that_claimed_it(store):
     process.start()
     wait_for_a_claim(store.path)
     assert not store.claim(UNIT)
-    store.give_back(UNIT)  # it is not ours to give back
+    store.give_back(UNIT)  # has no effect, since another process has claimed it
     assert not store.claim(UNIT)
     until.set()
     process.join()
-    assert store.claim(UNIT)  # who claimed it has ended
-    assert store.claim(UNIT)  # from a try of our own that was stopped
+    assert store.claim(UNIT)  # the other process has ended
+    assert store.claim(UNIT)  # claimed by this process itself
     store.keep(UNIT, {}, 0.0)
     assert not store.claim(UNIT)
 
@@ -162,11 +162,11 @@ def wait_for_a_claim(path):
             if connection.execute("SELECT count(*) FROM claims").fetchone() == (1,):
                 return
         time.sleep(0.05)
-    raise AssertionError("nobody claimed anything")
+    raise AssertionError("no process claimed the unit")
 
 
 @pytest.mark.parametrize(("age", "free"), [(10.0, False), (1e6, True)])
-def test_a_claim_of_another_machine_ends_with_time(store, age, free):
+def test_a_claim_of_another_machine_expires(store, age, free):
     store.claim(UNIT)
     with closing(sqlite3.connect(store.path)) as connection, connection:
         since = time.time() - age
@@ -175,16 +175,16 @@ def test_a_claim_of_another_machine_ends_with_time(store, age, free):
 
 
 @pytest.mark.parametrize("change", ["process = NULL", "process = 'a'", "since = 'now'"])
-def test_a_damaged_claim_holds_nobody_up(store, change):
+def test_a_damaged_claim_is_ignored(store, change):
     store.claim(UNIT)
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute(f"UPDATE claims SET machine = 'elsewhere', {change}")
     assert store.claim(UNIT)
 
 
-def test_a_file_that_is_no_database(store):
+def test_a_file_that_is_not_a_database(store):
     store.path.write_text("dataset,method\n" * 1000)
-    with pytest.raises(StoreError, match="results.sqlite is damaged, or no store"):
+    with pytest.raises(StoreError, match="results.sqlite is damaged or is not a store"):
         store.find([UNIT])
 
 
@@ -194,7 +194,7 @@ def test_a_damaged_store(store):
     content = bytearray(store.path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     store.path.write_bytes(content)
-    with pytest.raises(StoreError, match="Move it away"):
+    with pytest.raises(StoreError, match="Move it to start"):
         store.find([UNIT, Unit("curve", "Wine", "Variance", 0)])
 
 
@@ -204,7 +204,7 @@ def test_the_database_of_another_program(store):
     connection.commit()
     connection.close()
     before = store.path.read_bytes()
-    with pytest.raises(StoreError, match="another program's database"):
+    with pytest.raises(StoreError, match="a database of another program"):
         store.find([UNIT])
     assert store.path.read_bytes() == before
 
@@ -215,18 +215,18 @@ def test_a_store_of_results_without_a_protocol(store):
     connection.execute("PRAGMA application_id = 0x6C6B736C")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreError, match="by another version of linkselect.* Move it away"):
+    with pytest.raises(StoreError, match="by another version of linkselect.* Move it to"):
         store.find([UNIT])
 
 
 class NoWriteAheadLog(sqlite3.Connection):
     def execute(self, query, *values):
-        if "journal_mode" in query:  # SQLite does not wait for the lock here
+        if "journal_mode" in query:  # for this statement, SQLite does not wait for the lock
             raise sqlite3.OperationalError("database is locked")
         return super().execute(query, *values)
 
 
-def test_a_new_store_does_without_a_write_ahead_log(store, monkeypatch):
+def test_a_store_works_without_a_write_ahead_log(store, monkeypatch):
     connect = sqlite3.connect
     monkeypatch.setattr(
         sqlite3, "connect", lambda path, timeout: connect(path, timeout, factory=NoWriteAheadLog)
@@ -237,7 +237,7 @@ def test_a_new_store_does_without_a_write_ahead_log(store, monkeypatch):
 @pytest.mark.parametrize(
     ("seconds", "message"), [(0.5, "another process. Try"), (2.0, "another process for 2 seconds")]
 )
-def test_a_locked_store_says_how_long_it_waited(store, monkeypatch, seconds, message):
+def test_the_error_for_a_locked_store_states_the_waiting_time(store, monkeypatch, seconds, message):
     store.find([UNIT])
     monkeypatch.setattr("linkselect.reproduction._store.SECONDS_TO_WAIT_FOR_A_LOCK", seconds)
     other = sqlite3.connect(store.path)
@@ -250,7 +250,7 @@ def test_a_locked_store_says_how_long_it_waited(store, monkeypatch, seconds, mes
 
 
 def test_a_folder_that_does_not_exist(tmp_path):
-    with pytest.raises(StoreError, match="cannot be opened"):
+    with pytest.raises(StoreError, match="Cannot open .* for writing"):
         Store(tmp_path / "missing" / "results.sqlite", "a-paper").find([UNIT])
 
 

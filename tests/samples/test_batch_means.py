@@ -24,7 +24,7 @@ def literal(samples, batches):
     return found
 
 
-def test_of_an_annotated_object():
+def test_an_annotated_object():
     anndata = pytest.importorskip("anndata")
     cells = anndata.AnnData(sparse.csr_array(np.abs(X)))
     assert_array_equal(
@@ -132,7 +132,7 @@ def test_a_sample_alone_in_a_batch_is_reported():
     ],
     ids=["infinite", "short", "None", "NA", "1-D", "text"],
 )
-def test_what_cannot_be_centred(samples, batches, problem):
+def test_samples_that_cannot_be_centred(samples, batches, problem):
     with pytest.raises(ValueError, match=problem):
         center_batches(samples, batches)
 

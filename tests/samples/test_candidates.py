@@ -21,7 +21,7 @@ from linkselect.graphs._distance_graphs import join_edges
 
 
 @given(st.integers(1, 60), st.integers(1, 4), st.integers(0, 2**20))
-def test_all_that_can_be_nearest_and_no_others(n_columns, n_neighbors, seed):
+def test_exactly_the_possible_nearest_are_candidates(n_columns, n_neighbors, seed):
     """Errors are multiples of 0.5, so that nothing is rounded; one distance is infinite."""
     rng = np.random.default_rng(seed)
     tile = rng.integers(0, 40, (3, n_columns)).astype(np.float64)
@@ -59,7 +59,7 @@ def test_places_in_runs():
     assert_array_equal(place_in_run(np.array([], dtype=int)), [])
 
 
-def test_the_nearest_are_kept_and_ties_go_by_number():
+def test_the_nearest_are_kept_and_ties_are_broken_by_index():
     query = np.array([1, 0, 0, 0, 1, 0])
     right = np.array([4, 9, 3, 2, 5, 7])
     distances = np.array([1.0, 2.0, 2.0, 2.0, 0.0, 1.0])

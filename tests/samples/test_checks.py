@@ -19,7 +19,7 @@ from linkselect.cli._tables.reading import MISSING
 from linkselect.pairs._labels import NO_LABEL, encode_labels
 
 
-def test_sparse_with_repeated_entries_is_summed_and_left_alone():
+def test_repeated_sparse_entries_are_summed_in_a_copy():
     X = sparse.coo_array(([1.0, 2.0, 4.0], ([0, 0, 1], [0, 0, 1])), shape=(3, 2))
     repeated = sparse.csr_array(
         (np.array([1.0, 2.0, 4.0]), np.array([0, 0, 1]), np.array([0, 2, 3, 3])), shape=(3, 2)
@@ -49,7 +49,7 @@ def test_differences_that_underflow_are_refused():
     assert_allclose(ls.FisherScore().fit(X * 2.0**-280, y).scores_, expected, rtol=1e-12)
 
 
-def test_samples_are_copied_only_if_they_have_to_be_tidied():
+def test_samples_are_copied_only_if_necessary():
     tidy = sparse.csr_array(np.eye(3))
     assert check_samples(ls.VarianceScore(), tidy).values is tidy
     dense = np.eye(3)
@@ -248,7 +248,7 @@ def test_empty_text_is_a_missing_label_with_one_warning(make, empty):
     X = np.arange(18.0).reshape(6, 3) ** 2
     y = ["a", "a", "b", "b", empty, empty]
     expected = ls.ConstraintScore().fit(X, [0, 0, 1, 1, -1, -1]).scores_
-    words = f"2 of 6 labels are treated as missing: the text {empty!r}. .* rename it"
+    words = f"2 of 6 labels are {empty!r} and are treated as missing. .* rename it"
     for fit in (ls.ConstraintScore().fit, ls.COPKMeans(2).fit, Pairs.from_labels):
         with pytest.warns(UserWarning, match=words) as caught:
             found = fit(make(y)) if fit == Pairs.from_labels else fit(X, make(y))

@@ -237,7 +237,7 @@ def test_rows_that_products_leave_open_are_searched_again(put, shrink, small):
     assert_same_neighbors(put, X, 3)
 
 
-def test_ties_between_neighbours_are_broken_by_number(put):
+def test_ties_between_neighbours_are_broken_by_index(put):
     grid = np.repeat(np.arange(4.0), 12)[:, None] * np.ones(3)
     assert_same_neighbors(put, grid, 5)
 

@@ -18,7 +18,7 @@ POWERS = [-1060, -600, -57, 1012]
 
 @pytest.mark.parametrize("scale", ["minmax", "standard"])
 @pytest.mark.parametrize("power", POWERS)
-def test_powers_of_two_change_nothing(scale, power):
+def test_scaling_by_powers_of_two_changes_nothing(scale, power):
     expected = {"minmax": MinMaxScaler(), "standard": StandardScaler()}[scale].fit_transform(X)
     transformer = Preparation(scale, "mean").transformer(sparse=False)
     assert_allclose(transformer.fit_transform(np.ldexp(X, power)), expected, rtol=0, atol=1e-14)

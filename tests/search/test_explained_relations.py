@@ -58,9 +58,7 @@ def within_pairs(F, must):
 
 @every_seed
 @pytest.mark.parametrize("shape", [(30, 12), (12, 30)])
-def test_without_supervision_and_ridge_it_is_greedy_column_subset_selection(
-    seed, shape, no_ridge
-):
+def test_without_supervision_and_ridge_it_is_greedy_column_subset_selection(seed, shape, no_ridge):
     F, _ = draw(seed, *shape)
     expected = greedy(lambda S: -np.sum((F - project(F[:, S]) @ F) ** 2), F.shape[1], 8)
     assert_array_equal(ls.LinkSelector(8).fit(F).order_[:8], expected)
@@ -114,9 +112,7 @@ def test_must_links_without_noise_are_relevant_component_analysis(seed):
 
 
 @every_seed
-def test_with_a_large_ridge_it_is_kernel_alignment(
-    seed, set_ridge
-):
+def test_with_a_large_ridge_it_is_kernel_alignment(seed, set_ridge):
     """Unlike kernel-target alignment, it is not divided by the norm of the kernel."""
     set_ridge(1e7)
     F, y = draw(seed)

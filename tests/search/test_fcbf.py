@@ -46,7 +46,7 @@ def test_a_feature_at_the_threshold_is_not_relevant():
     states = np.column_stack([middle, low])
     # Both are independent of the class: an uncertainty of 0 does not exceed 0.
     assert fcbf(states, high).n_predominant == 0
-    # The symmetric uncertainty of a feature with itself is 1, and 2/3 with twice as many bits.
+    # A feature has an uncertainty of 1 with itself, and 2/3 with a class of twice as many bits.
     both = fcbf(np.column_stack([high]), 2 * high + low, threshold=0.6)
     assert both.n_predominant == 1
     limit = np.round(both.uncertainty[0], 11)

@@ -47,7 +47,7 @@ def test_weights_are_used_or_refused_by_name(estimator):
         uses = False
     if not uses:
         message = (
-            rf"^{name_of(estimator)}\S* does not use weights of pairs\. Leave must_weights and"
+            rf"^{name_of(estimator)}\S* does not use weights of pairs\. Omit must_weights and"
         )
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(X, pairs=weighted)

@@ -1,4 +1,4 @@
-"""Samples in any storage: dense, sparse, on a device, or outside memory and read in parts.
+"""Classes for samples in any storage: dense, sparse, on a device, or outside memory.
 
 Only this package knows how samples are stored; all other modules use the methods of `Samples`.
 """

@@ -16,16 +16,17 @@ from linkselect._samples.sources.annotated import unwrapped
 def center_batches(X: Any, batches: Any) -> Any:
     """Subtract from each feature its mean within each batch.
 
-    This removes any shift that all samples of a plate, run or site share, and thus all differences
-    between batch means. If classes are unevenly distributed over batches, part of the difference
-    between classes is removed too; if each batch has a single class, all of it. Labels are not
-    used, so centring before cross-validation does not leak them.
+    This removes any shift shared by all samples of a plate, run or site, so the batch means become
+    equal. If classes are unevenly distributed over batches, centring also removes part of the
+    difference between classes. If each batch contains a single class, it removes the entire
+    difference. Labels are not used, so centring before cross-validation does not leak label
+    information.
 
     After centring, the samples of a batch sum to zero. They are therefore slightly farther apart
-    than samples of different batches, especially in small batches. For this reason alone,
-    cannot-links within batches and must-links across batches appear satisfied even in pure noise.
-    So pass `batches=` to `validate` and `feature_p_values` after centring, too: rows are then
-    compared only with rows of their batch.
+    than samples of different batches, especially in small batches. As a result, cannot-links within
+    batches and must-links across batches appear to be satisfied even in pure noise. Therefore, pass
+    `batches=` to `validate` and `feature_p_values` even after centring, so that rows are compared
+    only with rows of the same batch.
 
     Parameters
     ----------
@@ -37,9 +38,9 @@ def center_batches(X: Any, batches: Any) -> Any:
     Returns
     -------
     array or frame of shape (n_samples, n_features)
-        The centred values as floats; the result is dense even if X is sparse. A frame of pandas or
-        polars keeps its index and columns. Features that are constant in a batch become exactly 0
-        there.
+        The centred values as floats; the result is dense even if X is sparse. A pandas or polars
+        data frame keeps its index and columns. Features that are constant within a batch become
+        exactly 0 in that batch.
 
     See Also
     --------
@@ -66,9 +67,9 @@ def center_batches(X: Any, batches: Any) -> Any:
     n_alone = int(np.count_nonzero(np.bincount(batch) == 1))
     if n_alone:
         warn_user(
-            f"{many(n_alone, 'batch')} {'has' if n_alone == 1 else 'have'} only one sample, whose "
-            "features all become 0.",
-            hint="Leave out such samples, or merge their batches with others.",
+            f"{many(n_alone, 'batch')} {'has' if n_alone == 1 else 'have'} only one sample, so all "
+            "features of this sample become 0.",
+            hint="Remove these samples, or merge their batches with other batches.",
         )
     found = np.empty_like(values)
     with explained_overflow():

@@ -1,4 +1,4 @@
-"""Validation of user input: samples, labels, pairs and sample ids."""
+"""Validation of user input: samples, labels, pairs and sample IDs."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -39,13 +39,14 @@ from linkselect.pairs._labels import is_missing
 NAMES_SHOWN = 5
 # Prefixes of the names of date and duration dtypes in pandas and polars.
 TIMES = ("date", "time", "duration")
-TO_THE_CPU = "Convert it: X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy."
+TO_THE_CPU = "Convert it: use X.cpu().numpy() for torch and cupy.asnumpy(X) for cupy."
 
 
 def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
-    """Validate X as scikit-learn does: finite numbers, at least two samples; dense, CSR or CSC.
+    """Validate X as in scikit-learn: it must be dense, CSR or CSC, and contain only finite numbers.
 
-    If scikit-learn's `array_api_dispatch` is enabled, arrays of other libraries are not converted.
+    At least two samples are required. If scikit-learn's `array_api_dispatch` is enabled, arrays of
+    other libraries are not converted.
     """
     if (parts := as_parts(X)) is not None:
         return check_parts(estimator, parts)
@@ -106,12 +107,12 @@ def warn_of_rounding(names: Sequence[Hashable]) -> None:
             f"{many(len(names), 'feature')} of X {'has' if len(names) == 1 else 'have'} integers "
             f"above 2^53, which float64 rounds, so that small differences are lost: {shown}.",
             RoundedFeaturesWarning,
-            hint="Subtract the minimum of the column first, or leave out columns of ids.",
+            hint="Subtract the minimum of each of these columns first, or leave out ID columns.",
         )
 
 
 def without_mask(X: Any) -> Any:
-    """Replace masked values with NaN in a plain array; NumPy functions would ignore the mask."""
+    """Return a plain array with NaN for masked values, because NumPy functions ignore the mask."""
     if not isinstance(X, np.ma.MaskedArray):
         return X
     return np.where(X.mask, np.nan, X.data) if X.mask.any() else X.data
@@ -123,7 +124,7 @@ def works_on(estimator: BaseEstimator, kind: Kind) -> bool:
 
 
 def check_parts(estimator: BaseEstimator, X: Parts) -> Parts:
-    """Check that the estimator supports samples outside memory; nothing is read yet."""
+    """Check that the estimator supports samples outside memory, without reading any values."""
     name = type(estimator).__name__
     if not works_on(estimator, "parts"):
         raise X.refusal(name, getattr(estimator, "_instead_of_parts", TAKE_ROWS))
@@ -161,7 +162,7 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
         )
     if _max_precision_float_dtype(here.xp, here.device) != here.xp.float64:
         raise GuidedTypeError(
-            f"X is on the device {here.device}, which has no float64, and scores are computed in "
+            f"Scores are computed in float64, but the device of X, {here.device}, does not support "
             "float64.",
             TO_THE_CPU,
             "X",
@@ -174,32 +175,33 @@ def _is_frame(X: Any) -> bool:
 
 
 def _holds_times(X: Any) -> bool:
-    """Return whether X has dates or durations, which NumPy would convert without a warning."""
+    """Return whether X contains dates or durations, which NumPy would convert without a warning."""
     if _is_frame(X):
         return any(str(dtype).lower().startswith(TIMES) for dtype in X.dtypes)
     return getattr(getattr(X, "dtype", None), "kind", "") in ("m", "M")
 
 
 def _check_names(X: Any) -> None:
-    """Raise an error for a frame without columns or with duplicate column names."""
+    """Raise an error for a data frame without columns or with duplicate column names."""
     if not _is_frame(X):
         return
     names = list(X.columns)
     if not names:
-        raise GuidedValueError("X has no columns, so there is nothing to rank.", parameter="X")
+        raise GuidedValueError("X has no columns, so there are no features to rank.", parameter="X")
     if len(set(names)) == len(names):
         return
     twice = [name for name, n in Counter(names).items() if n > 1]
     raise GuidedValueError(
         f"X has {many(len(twice), 'duplicate column name')}: "
         f"{_listed([repr(name) for name in twice])}.",
-        "Rename the columns, or keep the first of each name: X.loc[:, ~X.columns.duplicated()].",
+        "Rename the columns, or keep only the first column of each name: X.loc[:, "
+        "~X.columns.duplicated()].",
         "X",
     )
 
 
 def _name_columns_without_numbers(X: Any, error: Exception) -> None:
-    """Raise an error that names the non-numeric columns of a frame, if there are any."""
+    """Raise an error that lists the non-numeric columns of a data frame, if there are any."""
     if not _is_frame(X):
         return
     odd = [(name, value) for name in X.columns if (value := _no_number(X[name])) is not None]
@@ -208,15 +210,15 @@ def _name_columns_without_numbers(X: Any, error: Exception) -> None:
     shown = _listed([f"{name!r} (such as {str(value)!r})" for name, value in odd])
     raise GuidedValueError(
         f"X has {many(len(odd), 'non-numeric column')}: {shown}.",
-        "Drop these columns or convert them to numbers: "
-        "sklearn.preprocessing.OneHotEncoder() makes one column per category, and "
-        "(date - date.min()).dt.days counts days.",
+        "Drop these columns or convert them to numbers: sklearn.preprocessing.OneHotEncoder() "
+        "creates one column per category, and (date - date.min()).dt.days converts dates to a "
+        "number of days.",
         "X",
     ) from error
 
 
 def _name_columns_with_gaps(X: Any, error: Exception) -> None:
-    """Raise an error that names the columns with missing values and suggests imputation."""
+    """Raise an error that lists the columns with missing values and suggests imputation."""
     if "contains NaN" not in str(error):
         return
     lacking = _gaps(X)
@@ -232,7 +234,7 @@ def _name_columns_with_gaps(X: Any, error: Exception) -> None:
 
 
 def _gaps(X: Any) -> list[tuple[Hashable, int]]:
-    """Return the columns with missing values in a frame or array, and the number in each."""
+    """Return the columns with missing values, and the number of missing values in each."""
     if _is_frame(X):
         counts = [
             (name, sum(is_missing(value, minus_one=False) for value in X[name]))
@@ -251,7 +253,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _no_number(column: Any) -> Any:
-    """Return the first value of a column that is neither a number nor missing, or None."""
+    """Return the first value of a column that is neither a number nor missing; None if all are."""
     values = np.asarray(column)
     if values.dtype.kind in "mM":
         # NumPy would convert dates to counts of nanoseconds, which are not meaningful features.
@@ -268,7 +270,7 @@ def _no_number(column: Any) -> Any:
 
 
 def check_spread(X: Any, names: NDArray[Any] | None = None) -> None:
-    """Raise an error if squares of values overflow, or squares of differences underflow."""
+    """Raise an error if squares of values overflow or squares of differences underflow."""
     samples = as_samples(X)
     if samples.overflows():
         raise too_large(FloatingPointError("overflow encountered in square"))
@@ -288,7 +290,7 @@ def check_spread(X: Any, names: NDArray[Any] | None = None) -> None:
 def too_large(error: FloatingPointError) -> GuidedValueError:
     """Return the error for values whose squares overflow."""
     return GuidedValueError(
-        f"X has values so large that their squares overflow ({error}).",
+        f"Some values of X are so large that their squares overflow ({error}).",
         "Scale the features, for example with sklearn.preprocessing.StandardScaler().",
         "X",
     )
@@ -296,7 +298,7 @@ def too_large(error: FloatingPointError) -> GuidedValueError:
 
 @contextmanager
 def explained_overflow() -> Iterator[None]:
-    """Convert an overflow in the enclosed code to the error that selectors raise."""
+    """Convert an overflow in the enclosed code to an error that explains how to rescale X."""
     try:
         with np.errstate(over="raise"):
             yield
@@ -305,9 +307,9 @@ def explained_overflow() -> Iterator[None]:
 
 
 def index_of(X: Any) -> Iterable[Hashable] | None:
-    """Return the index of a pandas frame or the sample names of AnnData; otherwise None.
+    """Return the index of a pandas data frame or the sample names of AnnData; otherwise None.
 
-    These ids stay with their rows when cross-validation selects rows.
+    In cross-validation, these IDs are selected together with their rows.
     """
     if hasattr(X, "obs_names"):
         return X.obs_names
@@ -316,9 +318,9 @@ def index_of(X: Any) -> Iterable[Hashable] | None:
 
 @dataclass(frozen=True)
 class Given:
-    """The supervision passed to `fit`, before validation.
+    """The labels, pairs, IDs and groups passed to `fit`, before validation.
 
-    A method that ignores one of these inputs does not validate it.
+    Inputs that a method ignores are not validated.
 
     Attributes
     ----------
@@ -327,12 +329,12 @@ class Given:
     pairs : Pairs or None
         Must-links and cannot-links.
     sample_ids : iterable of hashable or None
-        The id of each row, by which pairs refer to samples; None if pairs use row numbers. It may
-        be an iterator, which can be read only once.
+        The ID of each row, which pairs use to refer to samples; None if pairs use row numbers. If
+        this is an iterator, it can be read only once.
     ids_are_index : bool
-        Whether the ids come from the index of X and not from an argument.
+        Whether the IDs were taken from the index of X rather than from an argument.
     groups : ndarray of int or None
-        The group of each row; resampling keeps the rows of a group together.
+        The group of each row. Resampling methods do not split groups.
 
     Examples
     --------
@@ -358,17 +360,21 @@ class Given:
         pairs: Pairs | None = None,
         sample_ids: Iterable[Hashable] | None = None,
     ) -> Self:
-        """Collect the arguments of `fit`; ids default to the index of a frame or a stored table."""
+        """Collect the arguments of `fit`.
+
+        The IDs default to the index of a data frame or stored table.
+        """
         if isinstance(y, Pairs):
             raise GuidedTypeError(
-                "The second argument, y, must have one label per sample, but it is a Pairs object.",
+                "The second argument, y, must contain one label per sample, but it is a Pairs "
+                "object.",
                 "Pass pairs by keyword: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
         listed = isinstance(y, list | tuple) and len(y) > 0
         if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
-                f"The second argument, y, must have one label per sample, but y[0] is {y[0]!r}.",
+                f"The second argument, y, must contain one label per sample, but y[0] is {y[0]!r}.",
                 f"Pass pairs by keyword: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )
@@ -382,27 +388,28 @@ class Given:
 
     @property
     def is_empty(self) -> bool:
-        """Whether there are neither pairs nor labels."""
+        """Whether neither pairs nor labels were passed."""
         return self.pairs is None and self.y is None
 
     def labels(self) -> Any:
-        """Return the validated labels; None if there are no labels or if there are pairs.
+        """Return the validated labels; None if no labels were passed or if pairs were passed.
 
-        Pairs take precedence because a Pipeline passes y to every step, which would silently turn
-        pairs into full supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
+        Pairs take precedence because a Pipeline passes y to every step. Otherwise, the labels would
+        silently replace the pairs. To use both pairs and labels, pass
+        `pairs | Pairs.from_labels(y)`.
         """
         return check_labels(self.y) if self.pairs is None and self.y is not None else None
 
     def supervision(self, n_samples: int, on_conflict: OnConflict = "raise") -> Supervision:
-        """Return the supervision from pairs, or else from labels; it is empty without either.
+        """Return the supervision from pairs or, if no pairs were passed, from labels.
 
         Parameters
         ----------
         n_samples : int
             The number of rows.
         on_conflict : {"raise", "warn", "drop"}, default="raise"
-            What to do if must-links connect the two ends of a cannot-link: "raise" an error, or
-            drop that cannot-link with ("warn") or without ("drop") a warning.
+            Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+            "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
         """
         if self.pairs is not None:
             return from_pairs(
@@ -417,7 +424,10 @@ class Given:
 
 
 def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
-    """Warn if the indexes of X and y differ in order, because labels are matched by position."""
+    """Warn if the indexes of X and y differ in order.
+
+    Labels are matched by position, not by index.
+    """
     if of_samples is None or of_labels is None or of_samples.equals(of_labels):
         return
     if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):

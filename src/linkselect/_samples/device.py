@@ -1,7 +1,7 @@
-"""Samples on a device: arrays of PyTorch, CuPy and other libraries that follow the array API.
+"""Samples on a device, in arrays of PyTorch, CuPy and other libraries that support the array API.
 
-The computations equal those for NumPy arrays, but use functions of the array API standard. Blocks
-are larger than on the CPU, and input arrays are never modified.
+The computations are the same as for NumPy arrays but use functions of the array API standard.
+Blocks are larger than on the CPU, and input arrays are never modified.
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ LARGEST = 1e149
 
 
 class OnDevice(Samples):
-    """Samples in an array of another library than NumPy.
+    """Samples in an array of a library other than NumPy.
 
     Methods that need the values in CPU memory raise an error.
 
     Parameters
     ----------
     here : Device
-        The library and the device.
+        The array library, and the device of the samples.
     values : array of shape (n_samples, n_features)
-        The values, of any numeric dtype.
+        The values of the samples, which may have any numeric dtype.
     """
 
     kind = "device"
@@ -70,7 +70,7 @@ class OnDevice(Samples):
         return constant
 
     def fetched(self, values: Any) -> Any:
-        """Copy an array from the device to NumPy."""
+        """Copy an array from the device to a NumPy array."""
         return to_numpy(values)
 
     def faint_columns(self) -> IntArray:
@@ -93,18 +93,21 @@ class OnDevice(Samples):
         return int(self.here.xp.count_nonzero(self.values))
 
     def rounded_columns(self) -> IntArray:
-        """Return an empty list: the rounding of large integers is not checked on a device."""
+        """Return an empty array: rounding of large integers is not checked on devices."""
         return NO_FEATURES
 
     def overflows(self) -> bool:
-        """Return whether squares of values overflow; a device raises no error in that case."""
+        """Return whether squares of values overflow, because devices do not raise an error."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return False
         return max(float(xp.max(self.values)), -float(xp.min(self.values))) > LARGEST
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return a key for each feature; those equal in the first samples are hashed on the CPU."""
+        """Return a key for each feature.
+
+        The key is a hash of all values, computed on the CPU, unless the first values are unique.
+        """
         xp, n_rows = self.here.xp, min(FIRST_ROWS, self.shape[0])
         heads = to_numpy(xp.take(self.values[:n_rows, :], self.here.put(features), axis=1))
         rivals = np.flatnonzero(shared(np.column_stack([runs, heads.T])))
@@ -116,7 +119,7 @@ class OnDevice(Samples):
         return keys
 
     def column_slices(self, n_rows: int) -> list[slice]:
-        """Split the columns into slices for large blocks."""
+        """Split the columns into slices, one for each block of about BLOCK_SIZE values."""
         return slices(self.shape[1], block_width(BLOCK_SIZE, n_rows))
 
     def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
@@ -127,7 +130,7 @@ class OnDevice(Samples):
         return self.here.float64(block)
 
     def centred_block(self, columns: slice, rows: IntArray) -> Any:
-        """Return the given rows and columns as float64, minus the mean of each column."""
+        """Return the given rows and columns as float64, with each column centred."""
         some = slice(None) if len(rows) == self.shape[0] else rows
         block = self.float_block(columns, some, True, None)
         block = block - block[:1, :]
@@ -136,7 +139,7 @@ class OnDevice(Samples):
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None
     ) -> list[Any]:
-        """Apply a function to one item after another, without threads."""
+        """Apply a function to each item in turn, without threads."""
         return [function(item) for item in items]
 
     def joined(self, parts: list[Any]) -> Any:
@@ -175,7 +178,7 @@ class OnDevice(Samples):
         per_row: tuple[Any, ...],
         n_jobs: int | None,
     ) -> Any:
-        """Apply a function to one large block of rows after another."""
+        """Apply a function to large blocks of rows in turn, and merge the results."""
         blocks = slices(self.shape[0], block_width(BLOCK_SIZE, self.shape[1]))
         found = (function(self.values[some, :], *(one[some] for one in per_row)) for some in blocks)
         return reduce(lambda total, more: merge([total, more]), found)
@@ -188,7 +191,7 @@ class OnDevice(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
         ends = self.here.put(left), self.here.put(right)
         found: FloatArray = to_numpy(device_neighbors.pair_distances(self.here, self.values, *ends))
         return found
@@ -202,24 +205,27 @@ class OnDevice(Samples):
         return device_neighbors.nearest(self.here, self.values, n_neighbors, among)
 
     def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
-        """Compute the median squared distance by sorting on the device, in a third of the time."""
+        """Compute the exact median of the squared distances between all samples on the device."""
         return device_neighbors.median_distance(self.here, self.values)
 
     def _on_the_cpu(self, *arguments: Any, **options: Any) -> Any:
-        raise NotImplementedError("This computation needs X in CPU memory.")
+        raise NotImplementedError("This computation requires X in CPU memory.")
 
     own_values = cells = block = dense_blocks = _on_the_cpu
 
     # -- kernels -----------------------------------------------------------------------------
 
     def kernel_tiles(self, codes: IntArray) -> Iterator[Tile]:
-        """Yield the rows and columns of each tile of a kernel's weight matrix."""
+        """Yield the row and column numbers of each tile of a kernel's weight matrix."""
         for members in members_of(codes):
             for part in slices(len(members), max(BLOCK_SIZE // len(members), 1)):
                 yield members[part], members
 
     def kernel_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
-        """Compute the weights between the given rows and sorted columns that include these rows."""
+        """Compute the kernel weights between rows and columns.
+
+        The columns must be sorted and include the rows.
+        """
         here, xp = self.here, self.here.xp
         distances = self._kernel_distances(graph, rows, columns)
         sigma = float(graph.sigma)

@@ -1,8 +1,8 @@
 """Distances and nearest neighbours of samples on a device.
 
-As on the CPU, float32 proposes and float64 decides. Products in float32 have an error bound
-(docs/bounds.md), candidates are compared by direct differences in float64, and queries for which
-the bound leaves the result open are searched again.
+As on the CPU, candidates are found with matrix products in float32 and compared by their exact
+distances in float64. If the rounding error bound of the products (docs/bounds.md) is too large to
+determine the neighbours of a query, its search is repeated in higher precision.
 """
 
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ DIFFERENCES_AT_ONCE = 1 << 36
 
 
 def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
-    """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+    """Compute `|x_i - x_j|^2` for the given pairs of rows from differences in float64."""
     xp = here.xp
     n_features = max(X.shape[1], 1)
     found = [here.zeros(0)]
@@ -42,7 +42,7 @@ class DeviceProducts(neighbors.Products):
     here: Device
 
     def take(self, chosen: Any) -> Self:
-        """Return the prepared data of the chosen rows, given as an array on the device."""
+        """Return the prepared data of the rows with the given numbers."""
         take = self.here.xp.take
         rows, norms, errors = (
             take(part, chosen, axis=0) for part in (self.rows, self.norms, self.errors)
@@ -50,7 +50,7 @@ class DeviceProducts(neighbors.Products):
         return replace(self, rows=rows, norms=norms, errors=errors)
 
     def distances(self, queries: slice, pool: neighbors.Products) -> Any:
-        """Compute squared distances to the rows of `pool`, minus the squared norms of queries."""
+        """Compute squared distances from queries to the pool, up to a constant per query."""
         return tile(self.here, self.rows[queries, :], pool.rows, pool.norms)
 
 
@@ -85,7 +85,7 @@ def products(here: Device, X: Any, dtype: Any) -> DeviceProducts:
 
 
 def tile(here: Device, queries: Any, pool: Any, added: Any) -> Any:
-    """Compute `added - 2 x'y` for queries x and pool rows y; `added` has one value per pool row."""
+    """Compute `added - 2 x'y` for all queries x and pool rows y."""
     xp = here.xp
     doubled = queries * -2.0
     first, *others = slices(queries.shape[1], neighbors.PRODUCT_WIDTH)
@@ -116,7 +116,7 @@ def median_distance(here: Device, X: Any) -> float:
 
 
 def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> neighbors.Found:
-    """Find the nearest neighbours of each query in a pool of rows; see `graphs.nearest`."""
+    """Find the nearest neighbours of each query among the rows of a pool; see `graphs.nearest`."""
     xp, (queries, pool, rows) = here.xp, among
     everything = np.arange(X.shape[0])
     queries = everything if queries is None else np.asarray(queries)
@@ -139,7 +139,7 @@ def nearest(here: Device, X: Any, n_neighbors: int, among: neighbors.Search) -> 
 
 
 class _Search(NamedTuple):
-    """The inputs that all steps of a neighbour search share."""
+    """Inputs shared by all steps of a nearest-neighbour search."""
 
     here: Device
     X: Any
@@ -149,7 +149,7 @@ class _Search(NamedTuple):
     def by_products(
         self, rows: neighbors.Products, queries: IntArray, n_more: int
     ) -> tuple[IntArray, FloatArray, Any]:
-        """Find neighbours among a few candidates; also return a mask of the uncertain queries."""
+        """Find neighbours with matrix products, and return a mask of the uncertain queries."""
         here, xp = self.here, self.here.xp
         n_pool = self.pool.shape[0]
         reference = rows if n_pool == rows.norms.shape[0] else rows.take(self.pool)
@@ -182,7 +182,7 @@ class _Search(NamedTuple):
         return np.array(near), np.array(distances), is_open
 
     def _decide(self, own: Any, candidates: Any) -> tuple[Any, Any]:
-        """Return the nearest candidates of each query, by exact distance and then by number."""
+        """Return the nearest candidates of each query, sorted by exact distance."""
         here, xp = self.here, self.here.xp
         candidates = xp.sort(candidates, axis=1)
         width = candidates.shape[1]
@@ -197,7 +197,7 @@ class _Search(NamedTuple):
         )
 
     def by_differences(self, queries: IntArray) -> tuple[IntArray, FloatArray]:
-        """Find neighbours by differences from the whole pool, without products."""
+        """Find the neighbours of queries from the exact distances to all rows of the pool."""
         found = []
         for query in queries:
             one = self._decide(self.here.put(np.array([query])), self.pool[None, :])
@@ -207,5 +207,5 @@ class _Search(NamedTuple):
 
 
 def _take(xp: Any, values: Any, places: Any) -> Any:
-    """Return the values at a matrix of positions."""
+    """Return the values of an array at a matrix of positions."""
     return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)

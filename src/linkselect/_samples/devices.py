@@ -1,8 +1,9 @@
-"""Arrays of other libraries, such as PyTorch and CuPy, that stay on their device.
+"""Helper functions for arrays of other libraries, such as PyTorch and CuPy.
 
-Functions of X have one version for NumPy and one for the array API standard, which works for all
-other libraries. This module contains helpers for the latter, including three operations that the
-standard lacks. It imports no array library, since users who pass such arrays have already done so.
+Computations on X have one version for NumPy and one for the array API standard, which supports all
+other libraries and keeps arrays on their device. This module contains helpers for the second
+version, including three operations that the standard lacks. It does not import any array library,
+because users who pass such arrays have already imported it.
 """
 
 import os
@@ -42,7 +43,7 @@ class Device:
     xp : module
         The array API namespace of the library.
     device : object
-        The device object of the library.
+        The device on which the library stores the array.
     """
 
     xp: Any
@@ -63,12 +64,12 @@ class Device:
         return self.xp.zeros(shape, dtype=self.xp.float64, device=self.device)
 
     def arange(self, start: int, stop: int) -> Any:
-        """Return the integers from `start` up to, but not including, `stop`."""
+        """Return the integers from `start` to `stop - 1` as an array on the device."""
         return self.xp.arange(start, stop, dtype=self.xp.int64, device=self.device)
 
 
 def device_of(X: Any) -> Device | None:
-    """Return the device of an array of another library; None for NumPy arrays and other objects."""
+    """Return the device of an array; None for NumPy arrays and objects that are not arrays."""
     if isinstance(X, np.ndarray) or not compat.is_array_api_obj(X) or compat.is_numpy_array(X):
         return None
     if compat.is_dask_array(X):
@@ -89,7 +90,7 @@ def to_numpy(array: Any) -> Any:
 
 
 def check_placement(selector: Any, X: Any) -> None:
-    """Raise an error if the selector was fitted to an array of another library than X."""
+    """Raise an error if the selector was fitted to an array of a different library."""
     if device_of(X) is None and device_of(selector.support_) is None:
         return
     # Available since scikit-learn 1.9. In older versions, indexing raises the library's own error.
@@ -99,11 +100,14 @@ def check_placement(selector: Any, X: Any) -> None:
 
 
 def with_zeros(X: Any, support: BoolArray) -> Any:
-    """Return X with zero columns for features that were not selected; None if not on a device."""
+    """Insert zero columns for features that were not selected.
+
+    Return None if X is not on a device.
+    """
     if (here := device_of(X)) is None:
         return None
     if X.shape[1] != support.sum():
-        raise ValueError("X has a different shape than during fitting.")
+        raise ValueError("X does not have the same shape as during fitting.")
     xp = here.xp
     # The column after the last one is all zeros.
     source = np.where(support, np.cumsum(support) - 1, X.shape[1])
@@ -115,9 +119,9 @@ def out_of_memory(error: BaseException) -> OutOfDeviceMemoryError:
     """Return the error for a device that ran out of memory."""
     return OutOfDeviceMemoryError(
         f"The device of X ran out of memory ({str(error).splitlines()[0]}).",
-        "In addition to X, a fit needs a few GB for blocks, and a float32 copy of X if it searches "
-        "neighbours. Free memory on the device, pass X in float32, or fit on the CPU: "
-        "X.cpu().numpy() for torch, cupy.asnumpy(X) for cupy.",
+        "In addition to X, fitting requires a few GB for blocks, and a float32 copy of X if "
+        "nearest neighbours are computed. Free memory on the device, pass X in float32, or fit on "
+        "the CPU: use X.cpu().numpy() for torch and cupy.asnumpy(X) for cupy.",
         "X",
     )
 
@@ -168,7 +172,7 @@ def add_by_index(here: Device, index: Any, weights: Any, values: Any, total: int
 
 
 def set_by_index(here: Device, array: Any, rows: Any, columns: Any, values: Any) -> Any:
-    """Return a matrix with some entries replaced; the given matrix may be modified."""
+    """Return a matrix with some entries replaced; the input matrix may be modified."""
     xp = here.xp
     if compat.is_torch_namespace(xp) or compat.is_cupy_namespace(xp):
         array[rows, columns] = values
@@ -179,9 +183,9 @@ def set_by_index(here: Device, array: Any, rows: Any, columns: Any, values: Any)
 
 
 def product_rounding(xp: Any) -> float:
-    """Return the relative rounding error of float32 factors in a matrix product.
+    """Return the relative rounding error of the factors of a float32 matrix product.
 
-    It is 0 unless the user allows the library to reduce precision for speed, as in TF32.
+    The error is 0 unless the user allows the library to reduce precision for speed, as in TF32.
     """
     is_torch, is_cupy = compat.is_torch_namespace(xp), compat.is_cupy_namespace(xp)
     allowed = ["highest"]

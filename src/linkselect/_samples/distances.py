@@ -1,4 +1,4 @@
-"""Distances between samples in memory, and Gaussian weights, computed tile by tile."""
+"""Distances between samples in memory, and Gaussian kernel weights computed tile by tile."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ CANCELLATION = 1e-5
 
 
 def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
-    """Return `exp(-distance / (2 sigma^2))` of squared distances; below 1e-290, weights are 0."""
+    """Return the weights `exp(-distance / (2 sigma^2))` of squared distances.
+
+    Weights below 1e-290 are set to 0.
+    """
     with np.errstate(over="ignore"):  # two divisions, since sigma^2 may underflow
         weights = np.exp(distances / sigma / (-2.0 * sigma))
     weights[weights < VANISHED] = 0.0
@@ -49,7 +52,7 @@ def gaussian(distances: FloatArray, sigma: float) -> FloatArray:
 
 
 def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
-    """Return a mask of distances with too large an error bound, unless the weight is 0 anyway."""
+    """Return a mask of distances whose error bound is too large and whose weight may be nonzero."""
     alive = distances - bound < VANISHED_BEYOND * sigma * sigma
     return (bound > EXPONENT_ERROR * 2.0 * sigma * sigma) & alive
 
@@ -63,10 +66,10 @@ def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray
     Returns
     -------
     rows : ndarray of int
-        The rows that a block must have. If few samples have more than one edge, these are the left
-        ends followed by the right ends.
+        The rows that a block must contain. If most samples have at most one edge, these are the
+        first samples of all edges, followed by the second samples.
     function : callable
-        Takes a block of these rows and returns the sum for each column.
+        Function that takes a block of these rows and returns the sum for each column.
     is_unique : bool
         Whether each row occurs only once in `rows`.
     """
@@ -98,7 +101,7 @@ def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray
 
 
 def ends_among(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sorted rows of all pairs, and the positions of both ends of each pair in them."""
+    """Return the sorted rows of all pairs, and the positions of the rows of each pair in them."""
     rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     return rows, places[: len(left)], places[len(left) :]
 
@@ -106,7 +109,7 @@ def ends_among(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, Int
 def pair_distances(
     X: NDArray[Any], left: IntArray, right: IntArray, n_jobs: int | None
 ) -> FloatArray:
-    """Compute `|x_i - x_j|^2` for listed pairs of rows of an array."""
+    """Compute `|x_i - x_j|^2` for the given pairs of rows of an array."""
     n_samples, n_features = X.shape
     if n_features > CHUNK_SIZE and len(left):
         # Pieces depend on the shape of X alone, so a distance does not depend on the other pairs.
@@ -126,7 +129,7 @@ def pair_distances(
 def _distances_by_pieces(
     X: NDArray[Any], left: IntArray, right: IntArray, pieces: list[slice], n_jobs: int | None
 ) -> FloatArray:
-    """Sum distances over pieces of columns, so that rows of several pairs stay in the cache."""
+    """Compute distances as sums over groups of columns, so that rows stay in the cache."""
     rows, here, there = ends_among(left, right)
     tree = MergeTree(len(pieces), partial(np.sum, axis=0))
 
@@ -142,7 +145,7 @@ def _distances_by_pieces(
 def distances_between(
     X: NDArray[Any], left: IntArray, Y: NDArray[Any], right: IntArray, n_jobs: int | None
 ) -> FloatArray:
-    """Compute `|x_i - y_j|^2` for listed rows of two arrays, by direct differences in float64."""
+    """Compute `|x_i - y_j|^2` for the given rows of two arrays from differences in float64."""
     width = X.shape[1]
     here, there, apart = (Scratch(kind) for kind in (X.dtype, Y.dtype, np.float64))
 
@@ -162,7 +165,7 @@ def distances_between(
 def prepared(
     X: NDArray[Any], mean: FloatArray, scale: float, dtype: Any, n_jobs: int | None
 ) -> Products:
-    """Prepare the rows of an array for distances: subtract `mean` and divide by `scale`."""
+    """Centre and scale the rows of an array for fast distance computations."""
     rows = np.empty(X.shape, dtype=dtype)
     norms = np.empty(X.shape[0])
     scratch = Scratch()
@@ -183,7 +186,7 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
 
 
 def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
-    """Return the column means of an array, and a bound on the absolute centred values."""
+    """Return the column means of an array, and an upper bound on the absolute centred values."""
     first = np.array(X[0], dtype=np.float64)
     everything = slice(None)
     # Each piece returns sums of its columns. For wide X, pieces of rows would return too many.
@@ -215,19 +218,20 @@ def median_distance(
 ) -> float:
     """Compute the exact median of the squared distances between the given samples.
 
-    Approximate distances show which pairs are near the median; only these are computed exactly.
+    Approximate distances identify the pairs near the median. Only these distances are computed
+    exactly.
 
     Parameters
     ----------
     X : Samples
         All samples.
     rough : ndarray
-        Approximate squared distances of all pairs i < j of the given samples, row by row.
+        Approximate squared distances of all pairs i < j of the given samples, ordered by i.
     errors : ndarray
-        Error bounds: the distance between samples i and j is off by at most
+        Error bounds: the error of the distance between samples i and j is at most
         `errors[i] + errors[j]`.
     among : ndarray of int
-        The numbers of the given samples.
+        The row numbers of the given samples.
     n_jobs : int, optional
         The number of threads.
     """
@@ -245,13 +249,13 @@ def median_distance(
 
 
 def _lines(n_samples: int) -> tuple[IntArray, IntArray]:
-    """Return the start and the number of the pairs i < j of each row i in a list of all pairs."""
+    """Return where the pairs i < j of each row i start in a list of all pairs, and their number."""
     sizes = np.arange(n_samples - 1, -1, -1)
     return np.cumsum(sizes) - sizes, sizes
 
 
 def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
-    """Compute squared distances of all pairs i < j by products, and return their error bounds."""
+    """Compute approximate squared distances of all pairs i < j, and their error bounds."""
     starts, sizes = _lines(len(rows.norms))
     rough = np.empty(sizes.sum(), dtype=rows.rows.dtype)
     own = rows.norms.astype(rough.dtype)
@@ -270,7 +274,7 @@ def rough_pairs(rows: Products, n_jobs: int | None) -> tuple[NDArray[Any], Float
 
 
 def kernel_degrees(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
-    """Compute the degree of each sample in a kernel graph, without the diagonal."""
+    """Compute the degree of each sample in a kernel graph, excluding the diagonal."""
     degrees = np.zeros(len(graph.codes))
 
     def work(tile: Tile) -> None:
@@ -281,16 +285,19 @@ def kernel_degrees(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
 
 
 def kernel_tiles(codes: IntArray) -> Iterator[Tile]:
-    """Yield the rows and columns of each tile of a kernel's weight matrix."""
+    """Yield the row and column numbers of each tile of a kernel's weight matrix."""
     for members in members_of(codes):
         for part in row_tiles(len(members), len(members)):
             yield members[part], members
 
 
 def kernel_weights(graph: Kernel, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Compute the weights between the given rows and sorted columns that include these rows.
+    """Compute the kernel weights between rows and columns.
 
-    The diagonal is set to 0: its ones count in the degrees of a kernel, but cancel in `f'Lf`.
+    The columns must be sorted and include the rows.
+
+    The diagonal is set to 0, because its ones contribute to the degrees of a kernel but cancel in
+    `f'Lf`.
     """
     tile = gaussian(_kernel_distances(graph, rows, columns), graph.sigma)
     tile[np.arange(len(rows)), np.searchsorted(columns, rows)] = 0.0
@@ -315,7 +322,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
 
 
 def kernel_form(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
-    """Compute `f'Lf` for each feature f as `f'Df - f'Wf`, tile by tile, on centred columns."""
+    """Compute `f'Lf` for each feature f as `f'Df - f'Wf` on centred columns, one tile at a time."""
     xp, columns = X.xp, X.column_slices(X.shape[0])
 
     def work(tile: Tile) -> FloatArray:

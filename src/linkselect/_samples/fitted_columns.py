@@ -1,4 +1,4 @@
-"""Checks that the columns passed to `transform` are those passed to `fit`."""
+"""Checks that the columns passed to `transform` are the same as those passed to `fit`."""
 
 import warnings
 from collections.abc import Iterator, Sequence
@@ -10,7 +10,7 @@ from linkselect._samples.sources.annotated import is_annotated, names_of, unwrap
 
 
 def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, label: str) -> None:
-    """Raise an error worded as in scikit-learn if the columns differ from those of the fit."""
+    """Raise the same error as scikit-learn if the columns differ from those passed to `fit`."""
     if n_columns != estimator.n_features_in_:
         raise GuidedValueError(
             f"X has {n_columns} features, but {type(estimator).__name__} is expecting "
@@ -25,14 +25,17 @@ def check_columns(estimator: Any, n_columns: int, names: Sequence[str] | None, l
     raise GuidedValueError(
         "The feature names should match those that were passed during fit: column "
         f"{place} of {label} is {names[place]!r}, but was {expected[place]!r}.",
-        "Pass the columns used in fit, in the same order: open_stored(X, columns=...).",
+        "Pass the columns used in fit, in the same order, with open_stored(X, columns=...).",
         "X",
     )
 
 
 @contextmanager
 def checked_matrix(estimator: Any, X: Any) -> Iterator[Any]:
-    """Yield the matrix of an AnnData object after checking its columns; any other X unchanged."""
+    """Check the columns of an AnnData object and yield its matrix.
+
+    Any other X is yielded unchanged.
+    """
     if not is_annotated(X):
         yield X
         return

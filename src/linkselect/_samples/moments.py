@@ -1,7 +1,7 @@
-"""Weight, mean and scatter of groups of samples, computed for all features at once.
+"""Total weight, mean and scatter of groups of samples, computed for all features at once.
 
 The mean of a group is stored as a difference from one of its samples, so that a large common offset
-of a feature costs no precision. The moments of parts are merged in the same form.
+of a feature costs no precision.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ MANY_COLUMNS, MANY_ENTRIES = 128, 1 << 13
 
 @dataclass(frozen=True)
 class Moments:
-    """Weight, mean and scatter (weighted sum of squared deviations) per group and feature.
+    """Total weight, mean and scatter (weighted sum of squared deviations) per group and feature.
 
-    A mean is stored as the value of one sample of its group (the origin) and the offset from it,
-    so that a large common value costs no precision. Methods return only differences of means, so
-    that offsets from different origins cannot be compared by mistake.
+    A mean is stored as the value of one sample of the group (the origin) and the offset of the mean
+    from this value, so that a large common value costs no precision. Methods return only
+    differences of means, because offsets from different origins are not comparable.
     """
 
     mass: FloatArray
@@ -43,7 +43,7 @@ class Moments:
         return (self._origin - value) + self._offset
 
     def means_minus_group(self, other: Moments, group: int) -> FloatArray:
-        """Return the mean of each group minus the mean of one group of `other`."""
+        """Return the mean of each group minus the mean of the given group of `other`."""
         origin, offset = other._origin[group, :], other._offset[group, :]
         return (self._origin - origin) + (self._offset - offset)
 
@@ -84,18 +84,22 @@ class Moments:
 def weighted_sum(weights: Any, values: Any) -> Any:
     """Return the weighted sum of the rows of a matrix.
 
-    A matrix product is not used, because its last digit depends on the position of a column.
+    Matrix products are avoided because the last digit of their entries depends on the position of
+    the column.
     """
     return namespace_of(values).sum(weights[:, None] * values, axis=0)
 
 
 def merged(parts: Sequence[Moments]) -> Moments:
-    """Merge the moments of the same groups over parts of the samples."""
+    """Merge moments of the same groups that were computed on different parts of the samples."""
     return reduce(_merged_pair, parts)
 
 
 def _merged_pair(one: Moments, other: Moments) -> Moments:
-    """Merge two sets of moments, with the origins of the first unless a group is empty there."""
+    """Merge two sets of moments.
+
+    Origins are those of `one`, except for groups that are empty in `one`.
+    """
     # The update of Chan, Golub & LeVeque (1983).
     mass = one.mass + other.mass
     share = (other.mass / np.where(mass > 0, mass, 1.0))[:, None]
@@ -110,7 +114,7 @@ def _merged_pair(one: Moments, other: Moments) -> Moments:
 
 
 def joined(parts: Sequence[Moments]) -> Moments:
-    """Concatenate the moments of the same groups over different features."""
+    """Concatenate moments of the same groups that were computed for different features."""
     columns = ([part.scatter, part._origin, part._offset] for part in parts)
     scatter, origin, offset = (np.concatenate(kind, axis=1) for kind in zip(*columns, strict=True))
     return Moments(parts[0].mass, scatter, origin, offset)
@@ -122,18 +126,18 @@ def moments(
     weights: FloatArray | None = None,
     n_groups: int | None = None,
 ) -> Moments:
-    """Compute weight, mean and scatter of each group for the columns of one block.
+    """Compute the total weight, mean and scatter of each group for the columns of one block.
 
     Parameters
     ----------
     block : float64 array or CSC matrix of shape (n_samples, n_columns)
         A block from `Samples.map_columns`.
     codes : ndarray of shape (n_samples,)
-        The group of each sample, counted from 0, or -1 for none.
+        The group number of each sample, counted from 0; -1 for samples without a group.
     weights : ndarray of shape (n_samples,), optional
-        The weight of each sample. Default: 1.
+        The weight of each sample. Default: all weights are 1.
     n_groups : int, optional
-        The number of groups, if some groups may have no samples here.
+        The number of groups, required if some groups may have no samples in this block.
     """
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1 if n_groups is None else n_groups
@@ -162,7 +166,7 @@ def moments(
 
 
 def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Moments:
-    """Compute moments of samples of weight 1 group by group; bits equal those of `moments`."""
+    """Compute the moments of unweighted samples by group, bit for bit equal to `moments`."""
     n_groups, width = len(first), block.shape[1]
     counts = np.bincount(codes, minlength=n_groups)
     scatter, offset = np.zeros((2, n_groups, width))
@@ -184,7 +188,7 @@ def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Mo
 def _minus_own(
     values: FloatArray, of_groups: FloatArray, codes: IntArray, out: FloatArray
 ) -> FloatArray:
-    """Subtract from each sample the values of its group."""
+    """Subtract the values of its group from each sample."""
     if len(of_groups) == 1:
         return np.subtract(values, of_groups, out=out)
     own = np.take(of_groups, codes, axis=0, out=_temporary.array(*values.shape), mode="clip")
@@ -236,10 +240,10 @@ def _absent_weight(
 
 
 def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> IntArray:
-    """Return the sample with the largest weight in each group; the first one if several tie.
+    """Return the sample with the largest weight in each group; the first one in case of ties.
 
-    It becomes the origin of the group. A sample of small weight may be far from the mean, so that
-    the rounding error of differences from it could exceed the scatter.
+    This sample becomes the origin of the group. A sample with a small weight may be far from the
+    mean, so the rounding error of differences from it could exceed the scatter.
     """
     if n_groups == 1:
         return np.array([weights.argmax()])
@@ -254,7 +258,7 @@ def _heaviest_of_groups(codes: IntArray, weights: FloatArray, n_groups: int) -> 
 def device_moments(
     here: Device, block: Any, codes: IntArray, weights: FloatArray | None = None
 ) -> Moments:
-    """Compute `moments` on a device, with functions of the array API standard."""
+    """Compute the same moments as `moments` on a device."""
     xp = here.xp
     weights = np.ones(len(codes)) if weights is None else weights
     n_groups = int(codes.max(initial=0)) + 1
@@ -295,13 +299,13 @@ def kurtosis(block: Any, moments: Callable[..., Moments] = moments) -> Any:
 
 
 def mean_and_deviation(alone: Moments) -> tuple[Any, Any]:
-    """Return the mean and standard deviation of each column, from the moments of one group."""
+    """Return the mean and standard deviation of each column, given the moments of all samples."""
     variance = alone.scatter[0, :] / alone.mass[0]
     return alone.means_minus(0.0)[0, :], namespace_of(variance).sqrt(variance)
 
 
 def fourth_powers(block: Any, mean: Any, deviation: Any) -> Any:
-    """Sum `((f_i - mean) / std)^4` over the samples of a block, for each column."""
+    """Compute the sum of `((f_i - mean) / std)^4` over the samples of a block for each column."""
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 for constant features
         if not issparse(block):
             return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)

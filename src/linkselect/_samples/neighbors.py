@@ -1,8 +1,9 @@
-"""Exact nearest neighbours of samples, with memory proportional to the number of neighbours.
+"""Exact nearest neighbours of samples; the memory is proportional to the number of neighbours.
 
-Matrix products compute `|x|^2 - 2 x'y + |y|^2` quickly, but lose digits if samples are far from the
-origin compared with their distance. So columns are centred first, and every product has a rounding
-error bound. Where that bound leaves the order open, `sum((x - y)^2)` in float64 decides.
+Matrix products compute `|x|^2 - 2 x'y + |y|^2` quickly, but they lose digits if samples are far
+from the origin compared with the distance between them. Columns are therefore centred first, and
+every product has a rounding error bound. If this bound does not determine the order of neighbours,
+`sum((x - y)^2)` is computed in float64.
 """
 
 from __future__ import annotations
@@ -59,13 +60,14 @@ class Products:
     Attributes
     ----------
     rows : matrix of shape (n_samples, n_features)
-        Centred (if dense) and scaled copy of the samples.
+        Scaled copy of the samples, centred if they are dense.
     norms : ndarray of shape (n_samples,)
         The squared norm of each row.
     scale : float
-        The centred samples are `rows * scale`.
+        The factor by which the centred samples were divided.
     errors : ndarray of shape (n_samples,)
-        The distance between rows i and j is off by at most `errors[i] + errors[j]`.
+        Error bounds: the error of the distance between rows i and j is at most
+        `errors[i] + errors[j]`.
     """
 
     rows: Any
@@ -79,9 +81,10 @@ class Products:
         return replace(self, rows=rows, norms=norms, errors=errors)
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute squared distances to the rows of `pool`, minus the squared norms of queries.
+        """Compute squared distances from queries to the pool, up to a constant per query.
 
-        The norm of a query is the same for a whole row of the result, so the order is unaffected.
+        The squared norms of queries are omitted, which does not change the order of the neighbours
+        of a query.
         """
         rows = self.rows[queries]
         tile = None
@@ -95,14 +98,14 @@ class Products:
 
 
 class Search(NamedTuple):
-    """The queries of a neighbour search, and the pool in which to search.
+    """The queries of a nearest-neighbour search, and the pool of possible neighbours.
 
     Attributes
     ----------
     queries, pool : ndarray of int, optional
         Row numbers. Default: all rows.
     rows : Products, optional
-        The prepared rows of all samples in float32, if several searches share them.
+        The prepared rows of all samples in float32, if they are reused in several searches.
     """
 
     queries: IntArray | None = None
@@ -114,14 +117,15 @@ EVERYTHING = Search()
 
 
 def product_length(n_features: int) -> int:
-    """Return the number of successive roundings in a product over `n_features` columns."""
+    """Return the number of successive rounding errors in an inner product of `n_features` terms."""
     return min(n_features, PRODUCT_WIDTH) + -(-n_features // PRODUCT_WIDTH)
 
 
 def product_errors(norms: Any, length: int, dtype: Any) -> Any:
-    """Return error bounds of distances computed from products of `length` terms.
+    """Return the error bounds of distances computed from inner products of `length` terms.
 
-    `norms` are the squared norms of the rows. See `docs/bounds.md` for the derivation.
+    The argument `norms` contains the squared norms of the rows. For the derivation, see
+    `docs/bounds.md`.
     """
     limits = np.finfo(dtype)
     # Norms and the deciding differences are summed in float64, so their errors are negligible
@@ -138,20 +142,21 @@ def possible(
     n_neighbors: int,
     reach: FloatArray | None = None,
 ) -> BoolArray:
-    """Return a mask of the entries of a tile that can be among the nearest of their row.
+    """Return a mask of the entries of a tile that may be among the nearest neighbours in their row.
 
     Parameters
     ----------
     tile : ndarray of shape (n_queries, n_others)
-        Approximate squared distances, up to a constant for each row; infinite for pairs that are
-        excluded. It is modified in place.
+        Approximate squared distances, up to a constant for each row; infinite for excluded pairs.
+        This array is modified in place.
     own, others : ndarray of float
-        Error bounds of both ends; a distance is off by at most their sum.
+        Error bounds of the queries and of the other samples. The error of a distance is at most the
+        sum of both bounds.
     n_neighbors : int
         The number of neighbours.
     reach : ndarray of shape (n_queries,), optional
-        Upper bounds on the distance to the last neighbour, from earlier tiles of the same queries.
-        They are lowered in place if this tile gives smaller ones.
+        Upper bounds on the distance of each query to its last neighbour, obtained from earlier
+        tiles. They are updated in place if this tile yields smaller bounds.
     """
     if tile.shape[1] <= n_neighbors:
         return np.isfinite(tile)
@@ -168,7 +173,8 @@ def possible(
 def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
     """Return a close upper bound on the n-th smallest entry of each row.
 
-    It is the n-th smallest of the minima of groups of columns, which is found much faster.
+    The bound is the n-th smallest of the minima of groups of columns, which is much faster to
+    compute.
     """
     n_rows, n_columns = tile.shape
     n_groups = min(n_columns, GROUPS_PER_NEIGHBOR * n_neighbors)
@@ -181,20 +187,20 @@ def first_reach(tile: NDArray[Any], n_neighbors: int) -> NDArray[Any]:
 def keep_nearest(
     query: IntArray, right: IntArray, distances: FloatArray, n_neighbors: int
 ) -> IntArray:
-    """Return the indices of the nearest candidates, sorted by query, distance and number."""
+    """Return the indices of the nearest candidates, sorted by query, distance and row number."""
     by_query = np.lexsort((right, distances, query))
     return by_query[place_in_run(query[by_query]) < n_neighbors]
 
 
 def place_in_run(values: IntArray) -> IntArray:
-    """Number the entries of each run of equal values: 0, 1, 2, ..."""
+    """Return the position of each entry within its run of equal values, counted from 0."""
     starts = np.flatnonzero(np.diff(values, prepend=-1))
     lengths = np.diff(np.append(starts, len(values)))
     return np.arange(len(values)) - np.repeat(starts, lengths)
 
 
 def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> Found:
-    """Find the nearest neighbours of each query in a pool of rows; see `graphs.nearest`."""
+    """Find the nearest neighbours of each query among the rows of a pool; see `graphs.nearest`."""
     queries, pool, rows = among
     rough = X.products(np.float32, n_jobs) if rows is None else rows
     if queries is None and pool is None:
@@ -222,12 +228,12 @@ def nearest(X: Samples, n_neighbors: int, n_jobs: int | None, among: Search) -> 
 
 
 def none_found() -> Found:
-    """Return the result of a search without queries."""
+    """Return the empty result of a search without queries."""
     return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0)
 
 
 def joined(found: list[Found]) -> Found:
-    """Concatenate the results of several sets of queries."""
+    """Concatenate the search results for several sets of queries."""
     left, right, distances = (np.concatenate(column) for column in zip(*found, strict=True))
     return left, right, distances
 
@@ -235,7 +241,7 @@ def joined(found: list[Found]) -> Found:
 def closest(
     X: Samples, left: IntArray, right: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Found:
-    """Keep the nearest candidates of each query; equal entries of `left` must be adjacent."""
+    """Return the nearest candidates of each query; equal entries of `left` must be adjacent."""
     # If two samples are candidates of each other, their distance is computed once.
     numbers, place = np.unique(edge_numbers(left, right, X.shape[0]), return_inverse=True)
     distances = X.pair_distances(*np.divmod(numbers, X.shape[0]), n_jobs)[place]
@@ -245,20 +251,20 @@ def closest(
 
 
 def edge_numbers(left: IntArray, right: IntArray, n_samples: int) -> IntArray:
-    """Return one number per edge, whichever end comes first; `divmod` by `n_samples` inverts it."""
+    """Return one number per undirected edge; `divmod` by `n_samples` recovers its two samples."""
     return np.minimum(left, right) * n_samples + np.maximum(left, right)
 
 
 def row_tiles(n_rows: int, n_columns: int, least: int = 1) -> Iterator[slice]:
-    """Split rows so that a tile of them with all columns has about TILE_SIZE entries.
+    """Split the rows of a matrix into tiles of about TILE_SIZE entries.
 
-    A tile has at least `least` rows, however many columns there are.
+    Every tile has all columns and at least `least` rows, however many columns there are.
     """
     yield from slices(n_rows, max(TILE_SIZE // max(n_columns, 1), least))
 
 
 def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[slice]:
-    """Split queries so that every thread gets several tiles, but no tile is too small."""
+    """Split the queries into tiles that are not too small, with several tiles per thread."""
     least = LEAST_QUERIES
     if n_pool > MANY_SAMPLES:
         least = min(max(n_queries // (4 * count_threads(n_jobs)), least), ENOUGH_QUERIES)
@@ -268,10 +274,10 @@ def _query_tiles(n_queries: int, n_pool: int, n_jobs: int | None) -> Iterator[sl
 class Bounds:
     """The smallest upper bounds found so far on the distances of each sample to the others.
 
-    Threads replace the bounds of a sample without a lock. This is safe: whichever write survives,
-    the j-th bound is never below the distance to the j-th neighbour. A lost bound only leaves more
-    candidates, among which exact distances decide. So the result does not depend on the order of
-    the threads.
+    Threads replace the bounds of a sample without a lock. This is safe because the j-th bound is
+    never below the distance to the j-th neighbour, whichever write survives. A lost update only
+    leaves additional candidates, which are then compared by exact distances. The result therefore
+    does not depend on the order in which threads run.
     """
 
     def __init__(self, n_samples: int, n_neighbors: int) -> None:
@@ -279,18 +285,19 @@ class Bounds:
 
     @property
     def reach(self) -> FloatArray:
-        """An upper bound on the distance of each sample to its last neighbour."""
+        """Upper bound on the distance of each sample to its last neighbour."""
         return self.smallest[:, -1]
 
     def start(self, part: slice, tile: NDArray[Any]) -> None:
-        """Initialise the reach of some samples, from a tile of the bounds between them.
+        """Initialise the reach of some samples from a tile of upper bounds on their distances.
 
-        `add` replaces this bound, since n entries of the row are at least as small.
+        The method `add` later replaces this initial bound, because n entries of the row are at
+        least as small.
         """
         self.smallest[part, -1] = first_reach(tile, self.smallest.shape[1])
 
     def add(self, samples: IntArray, bounds: FloatArray) -> None:
-        """Update the smallest bounds of `samples`, which are sorted, with additional bounds."""
+        """Update the smallest bounds of the given samples, which must be sorted."""
         chosen, counts = np.unique(samples, return_counts=True)
         width = self.smallest.shape[1]
         rivals = np.full((len(chosen), width + counts.max(initial=0)), np.inf)
@@ -303,9 +310,9 @@ class Bounds:
 def _mutual_candidates(
     rows: Products, n_neighbors: int, n_jobs: int | None
 ) -> tuple[IntArray, IntArray] | None:
-    """List all pairs that can be neighbours, using each product for both ends of its pair.
+    """List all pairs of samples that may be neighbours, using the symmetry of distances.
 
-    Return None if the products leave too many candidates.
+    Return None if there are too many candidates.
     """
     n_samples = len(rows.norms)
     n_neighbors = max(1, min(n_neighbors, n_samples - 1))
@@ -314,7 +321,7 @@ def _mutual_candidates(
     overfull = threading.Event()
 
     def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
-        """List the entries that can be neighbours of the samples `own` along the given axis."""
+        """List the entries of a tile that may be neighbours of the samples `own` along an axis."""
         slack = 2 * (rows.errors[own] + rows.errors[other].max())
         reach = (bounds.reach[own] + slack).astype(tile.dtype)
         possible = tile <= np.expand_dims(reach, 1 - axis)
@@ -360,7 +367,7 @@ def _mutual_candidates(
 
 
 def even_parts(total: int, size: int, least: int) -> list[slice]:
-    """Split `range(total)` into pieces of about equal size, none of them smaller than `least`."""
+    """Split `range(total)` into pieces of about equal size; no piece is smaller than `least`."""
     n_parts = max(1, min(-(-total // size), total // least))
     ends = [total * part // n_parts for part in range(n_parts + 1)]
     return [slice(start, end) for start, end in pairwise(ends)]
@@ -369,7 +376,7 @@ def even_parts(total: int, size: int, least: int) -> list[slice]:
 def _candidates(
     rows: Products, queries: IntArray, pool: IntArray, n_neighbors: int, most: float
 ) -> tuple[IntArray, IntArray] | None:
-    """List all pairs of queries and rows of the pool that can be neighbours.
+    """List all pairs of a query and a row of the pool that may be neighbours.
 
     Return None if there are more than `most` candidates per neighbour.
     """
@@ -399,7 +406,7 @@ def _candidates(
 
 
 def pairs_within(X: Samples, radius: float, n_jobs: int | None) -> Found:
-    """List all pairs of samples at most `radius` apart, each once, with squared distances."""
+    """List each pair of samples at most `radius` apart once, with its squared distance."""
     rows = X.products(np.float32, n_jobs)
     norms, errors = X.fetched(rows.norms), X.fetched(rows.errors)
     # A radius beyond the largest distance is reduced, because its square may overflow.

@@ -1,7 +1,7 @@
-"""Nearest neighbours among samples that are read by rows, part by part.
+"""Nearest neighbours among stored samples that are read in blocks of rows.
 
-In each part, products in float32 propose candidates and differences in float64 decide among them.
-The nearest of all parts are kept.
+In each part, candidates are found with matrix products in float32 and compared by exact distances
+in float64. The nearest candidates of all parts are then merged.
 """
 
 from collections.abc import Callable, Sequence
@@ -57,7 +57,7 @@ def nearest(
 
 
 def _centre(survey: Survey) -> tuple[FloatArray, float]:
-    """Return the mean of all samples, and a bound on the absolute centred values."""
+    """Return the mean of all samples, and an upper bound on the absolute centred values."""
     assert survey.moments is not None
     mean = survey.moments.together().means_minus(0.0)[0]
     largest = float(np.maximum(survey.high - mean, mean - survey.low).max())
@@ -103,7 +103,7 @@ def _candidates(
     centre: FloatArray,
     n_neighbors: int,
 ) -> tuple[IntArray, IntArray]:
-    """List all pairs that can be neighbours; `itself` is the row of each query in the pool."""
+    """List all pairs that may be neighbours; `itself` is the row of each query in the pool."""
 
     def search(dtype: Any) -> tuple[IntArray, int]:
         others = pool(dtype)
@@ -141,7 +141,7 @@ def _no_neighbors(n_queries: int, n_neighbors: int) -> Lists:
 
 
 def _nearest_of_all(parts: Sequence[Lists], *, n_neighbors: int) -> Lists:
-    """Merge the lists of parts and keep the nearest neighbours; ties go to lower numbers."""
+    """Merge the neighbours found in all parts; ties are broken in favour of lower row numbers."""
     numbers, distances = (np.concatenate(side, axis=1) for side in zip(*parts, strict=True))
     order = np.lexsort((numbers, distances), axis=1)[:, :n_neighbors]
     return np.take_along_axis(numbers, order, 1), np.take_along_axis(distances, order, 1)

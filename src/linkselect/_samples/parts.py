@@ -1,4 +1,4 @@
-"""Samples outside memory that are read in parts: blocks of rows or blocks of columns."""
+"""Samples outside memory that are read in parts, which are blocks of rows or of columns."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ HELD_BYTES = 256 * 2**20
 # that may be listed; each takes about 150 bytes.
 QUERIES = 20_000
 MOST_LISTED = 1 << 24
-TAKE_ROWS = "Pass a subset of the rows: linkselect.open_stored(X).take(rows) reads it into memory."
+TAKE_ROWS = "Pass a subset of the rows, read with linkselect.open_stored(X).take(rows)."
 
 
 class Parts(Samples):
@@ -55,10 +55,10 @@ class Parts(Samples):
     stored : Stored
         The samples.
     found : Survey, optional
-        The results of a pass. Default: the pass takes place when they are first needed.
+        The results of one pass over the samples. Default: computed when they are first needed.
     codes : ndarray of shape (n_samples,), optional
-        The class of each sample, -1 for none; the survey has the moments of these classes.
-        Default: no classes.
+        The class of each sample, or -1 for samples without a class. The survey contains the moments
+        of these classes. Default: no classes.
     """
 
     kind = "parts"
@@ -83,7 +83,7 @@ class Parts(Samples):
 
     @property
     def survey(self) -> Survey:
-        """The results of one pass over the samples, which takes place on first access."""
+        """The results of one pass over the samples, computed on first access."""
         if self._found is None:
             self._found = survey(self.stored, self.codes)
         return self._found
@@ -95,15 +95,15 @@ class Parts(Samples):
         score: Score | None = None,
         hold: IntArray | None = None,
     ) -> Parts:
-        """Return the samples with the results of a pass, which is repeated only if necessary.
+        """Return the samples with the results of one pass, which is repeated only if necessary.
 
         Parameters
         ----------
         codes, n_jobs, score
             See `survey`.
         hold : ndarray of int, optional
-            Sorted numbers of the rows that are used, if not all are. Their values are kept in
-            memory unless they are too large.
+            Sorted row numbers, if only some rows are used. Their values are kept in memory unless
+            they are too large.
         """
         # A survey by columns has no classes; moments of classes also give those of all samples.
         is_enough = self.by_columns or (codes < 0).all() or np.array_equal(self.codes, codes)
@@ -137,7 +137,10 @@ class Parts(Samples):
         return np.flatnonzero(self.stored.whole & (largest > LARGEST_EXACT))
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return a key for each feature; values are hashed only if extremes are equal in a run."""
+        """Return a key for each feature.
+
+        The key is a hash of all values, unless the minimum and maximum are unique.
+        """
         low, high = self.survey.low[features], self.survey.high[features]
         rivals = np.flatnonzero(shared(np.column_stack([runs, low, high])))
         keys: list[Hashable] = features.tolist()
@@ -157,14 +160,14 @@ class Parts(Samples):
     # -- sums over samples, for every feature ------------------------------------------------
 
     def map_column_parts(self, function: Callable[..., Any], n_jobs: int | None) -> Any:
-        """Call a function for each part, if the samples are read by columns; otherwise once."""
+        """Call a function for each part if the samples are read by columns, otherwise only once."""
         if not self.by_columns:
             return function(self, n_jobs=n_jobs)
         work = partial(_on_values, function)
         return np.concatenate(map_parts(self.stored, work, n_jobs=n_jobs, what="score"), axis=-1)
 
     def map_rows(self, function: Callable[[Samples], Any], rows: IntArray) -> Any:
-        """Apply a function to the given rows, with as many columns at a time as fit into memory."""
+        """Apply a function to the given rows, in blocks of columns that fit into memory."""
         if self._can_hold(len(rows)):
             return function(self.take(rows))
         width = max(self.stored.allowed(HELD_BYTES) // (len(rows) * self.dtype.itemsize), 1)
@@ -191,7 +194,7 @@ class Parts(Samples):
     def _moments_of_rows(
         self, codes: IntArray, weights: FloatArray | None, n_jobs: int | None
     ) -> Moments:
-        """Compute the moments of groups, or take them from the survey if it has them."""
+        """Return the moments of groups, taken from the survey if it contains them."""
         known = None if self._found is None else self._found.moments
         if known is not None and (weights is None or (weights == 1.0).all()):
             if np.array_equal(codes, self.codes):
@@ -222,7 +225,10 @@ class Parts(Samples):
         return found / self.shape[0]
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of `w_ij (f_i - f_j)^2`, reading only rows with an edge."""
+        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature.
+
+        Only rows with an edge are read.
+        """
         rows, work, _ = distances.edge_sums(graph)
         found: FloatArray = self.map_rows(lambda some: some.map_columns(work, n_jobs=n_jobs), rows)
         return found
@@ -232,7 +238,7 @@ class Parts(Samples):
         return self.survey.low, self.survey.high
 
     def count_nonzero(self) -> int:
-        """Count the nonzero values in an additional pass."""
+        """Count the nonzero values in an additional pass over the samples."""
         return int(reduce_parts(self.stored, _count_nonzero, sum, what="count"))
 
     def reduce_rows(
@@ -242,7 +248,7 @@ class Parts(Samples):
         per_row: tuple[Any, ...],
         n_jobs: int | None,
     ) -> Any:
-        """Apply a function to blocks of rows of each part, and merge the results in a tree."""
+        """Apply a function to blocks of rows of each part, and merge the results pairwise."""
 
         def of_part(part: Part) -> tuple[Any, ...]:
             return tuple(one[part.rows] for one in per_row)
@@ -259,7 +265,7 @@ class Parts(Samples):
         )
 
     def scaled_columns(self, scaling: Scaling, n_jobs: int) -> StoredColumns:
-        """Return the scaled features of samples read by columns; each product reads them again."""
+        """Return the scaled features of samples that are read by columns."""
         if scaling.roots:
             work = partial(_squares_of_part, weights=scaling.weights)
             add_up = partial(np.sum, axis=0)
@@ -279,17 +285,17 @@ class Parts(Samples):
         return Samples(self.stored.take(rows))
 
     def choose(self, columns: Columns) -> Parts:
-        """Return the given columns, without reading any values."""
+        """Return the samples with the given columns, without reading any values."""
         return Parts(self.stored.choose(np.arange(self.shape[1])[columns]))
 
     def held(self) -> Samples:
-        """Load the samples into memory if they are read by rows and are small enough."""
+        """Load the samples into memory, if they are read by rows and small enough."""
         if self.by_columns or self.must_stay_outside:
             return self
         return self.take(np.arange(self.shape[0]))
 
     def allowed(self, size: int) -> int:
-        """Scale a default amount of memory, `size`, to the memory limit of the samples."""
+        """Scale the default memory size `size` to the memory limit of the samples."""
         return self.stored.allowed(size)
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Parts:
@@ -302,7 +308,7 @@ class Parts(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
         if self.by_columns:
             work = partial(_pair_distances_of_part, left=left, right=right)
             add_up = partial(np.sum, axis=0)
@@ -316,7 +322,7 @@ class Parts(Samples):
     def kernel_distances(
         self, left: IntArray, right: IntArray, sigma: float, n_jobs: int | None
     ) -> FloatArray:
-        """Compute squared distances accurately enough for a Gaussian of width `sigma`."""
+        """Compute squared distances that are accurate enough for a Gaussian of width `sigma`."""
         tile, errors, scale = self._rough(n_jobs)(np.float64)
         found = np.maximum(tile[left, right] * np.square(scale), 0.0)
         bound = (errors[left] + errors[right]) * np.square(scale)
@@ -325,7 +331,7 @@ class Parts(Samples):
         return found
 
     def _rough(self, n_jobs: int | None) -> wide.Rough:
-        """Return a function for approximate distances between all samples; products are cached."""
+        """Return a function that computes approximate distances between all samples."""
         scale = wide.scale_of(self.survey.low, self.survey.high)
 
         def rough(dtype: Any) -> tuple[NDArray[Any], FloatArray, float]:
@@ -366,10 +372,10 @@ class Parts(Samples):
     float_block = pairs_within = kernel_form = kernel_degrees = _refused
 
     def refusal(self, who: str, hint: str = TAKE_ROWS) -> GuidedTypeError:
-        """Return the error for a computation that needs all samples in memory."""
+        """Return the error for a computation that requires all samples in memory."""
         return GuidedTypeError(
-            f"{who} needs all samples in memory, but X is {self.stored.label}, which is read part "
-            "by part.",
+            f"{who} requires all samples in memory, but X is {self.stored.label}, which is read "
+            "part by part.",
             hint,
             "X",
         )
@@ -379,7 +385,7 @@ class Parts(Samples):
 
 
 def _digests(part: Part) -> list[list[bytes]]:
-    """Return the hashes of each column of a part, one for each slab."""
+    """Return the hash values of each column of a part, one for each slab."""
     found: list[list[bytes]] = [[] for _ in range(part.columns.start, part.columns.stop)]
     for _, slab in part.slabs():
         for place, column in enumerate(np.ascontiguousarray(slab.T)):

@@ -1,4 +1,4 @@
-"""Products of scaled features and weighted sums of rows, computed in one pass over the samples."""
+"""Inner products of scaled features and weighted sums of rows, computed in a single pass."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 
 class RowSums(NamedTuple):
-    """Sums over centred rows."""
+    """Sums over the scaled and centred rows."""
 
     products: Any
-    """Products between all features, of shape (n_features, n_features)."""
+    """Inner products of all features, of shape (n_features, n_features)."""
     some_products: Any
-    """The same products with every row weighted by its count; None if all counts are 0."""
+    """Inner products with every row weighted by its count; None if all counts are 0."""
     mixed: Any
     """Weighted sums of rows, of shape (n_sums, n_features)."""
 
@@ -32,7 +32,7 @@ class RowSums(NamedTuple):
 def row_sums(
     X: Samples, scaling: Scaling, weights: csr_array, counts: FloatArray, n_jobs: int | None
 ) -> RowSums:
-    """Compute products of features and weighted sums of rows, scaled and centred, in one pass.
+    """Compute inner products of features and weighted sums of rows after scaling and centring.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ def row_sums(
 
 
 def mixed_rows(X: Samples, scaling: Scaling, weights: csr_array, n_jobs: int | None) -> Any:
-    """Compute weighted sums of scaled and centred rows, of shape (n_sums, n_features)."""
+    """Compute weighted sums of the scaled and centred rows, of shape (n_sums, n_features)."""
     n_samples = X.shape[0]
     weights = hstack([csr_array(np.ones((n_samples, 1))), weights], format="csr")
     (sums,) = X.reduce_rows(partial(_mixed, scaling=scaling), add_up, (weights,), n_jobs)
@@ -98,7 +98,7 @@ def _mean(alone: Moments) -> Any:
 def _sums_of_rows(
     values: Any, weights: csr_array, counts: FloatArray, *, scaling: Scaling, origin: FloatArray
 ) -> tuple[Any, ...]:
-    """Return the products of features, the weighted products and the sums of a block of rows."""
+    """Return the inner products, weighted inner products and row sums for a block of rows."""
     rows, here = scaling.rows(values), device_of(values)
     if not issparse(rows):
         rows = rows - (origin if here is None else here.put(origin))

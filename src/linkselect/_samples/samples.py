@@ -1,4 +1,4 @@
-"""The interface to samples that the rest of the library uses, implemented for dense arrays."""
+"""Storage-independent interface to samples, and its implementation for dense arrays."""
 
 from __future__ import annotations
 
@@ -48,24 +48,23 @@ NO_FEATURES: IntArray = np.empty(0, dtype=np.intp)
 
 
 class Samples:
-    """Samples in a dense array in memory, and the base class of samples in any other storage.
+    """Samples in a dense array in memory; base class for samples in any other storage.
 
     Subclasses implement the same methods for sparse matrices, arrays on a device and samples
-    outside memory, so the rest of the library does not depend on the storage. Sums over samples
-    have one entry per feature on their last axis and stay on the device of the samples.
+    outside memory, so the rest of the library does not depend on the storage. The last axis of a
+    sum over samples has one entry per feature, and the sum stays on the device of the samples.
 
     Parameters
     ----------
     values : array of shape (n_samples, n_features)
-        The values, of any numeric dtype; they are never modified.
+        The values of the samples, which may have any numeric dtype and are never modified.
 
     Attributes
     ----------
     kind : {"memory", "sparse", "device", "parts"}
-        How the samples are stored. The attribute `works_on` of an estimator lists the kinds that
-        it supports.
+        Kind of storage. The attribute `works_on` of an estimator lists the kinds that it supports.
     values : object
-        What any estimator can be fitted to: an array, a sparse matrix, or a `Parts` object.
+        Object that can be passed to any estimator: an array, a sparse matrix or a `Parts` object.
     shape : tuple of int
         The numbers of samples and features.
     dtype : dtype
@@ -73,14 +72,14 @@ class Samples:
     here : Device or None
         The device of the array; None for NumPy arrays.
     by_columns : bool
-        Whether the samples are read in parts with all rows and some columns.
+        Whether the samples are read in parts that contain all rows and some of the columns.
     must_stay_outside : bool
         Whether the samples are read by rows and are too large for memory.
     default_queries, most_listed : int or None
-        The default number of samples whose neighbours are searched, and the largest number of
-        neighbours that may be listed; None: no limit.
+        The default number of samples whose nearest neighbours are computed, and the maximum total
+        number of neighbours; None means no limit.
     scores : ndarray of shape (n_features,) or None
-        The feature scores computed in the first pass over the samples, if any.
+        The feature scores, if they were computed in the first pass over the samples.
     """
 
     kind: ClassVar[Kind] = "memory"
@@ -100,7 +99,7 @@ class Samples:
     # -- single features ---------------------------------------------------------------------
 
     def constant_columns(self) -> BoolArray:
-        """Return a mask of the constant features, found by comparing the values themselves."""
+        """Return a mask of the constant features, determined by comparing values for equality."""
         X = self.values
         # Most features vary within the first rows already; only the others are read completely.
         constant: BoolArray = (X[:FIRST_ROWS] == X[0]).all(axis=0)
@@ -149,14 +148,14 @@ class Samples:
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
         """Return a key for each feature that is equal for features with equal values.
 
-        Keys are comparable only within a run: the features with the same number in `runs`.
+        Keys are comparable only between features with the same number in `runs`.
         """
         return [digest(self.values[:, feature]) for feature in features]
 
     # -- rows and columns --------------------------------------------------------------------
 
     def take(self, rows: IntArray) -> Samples:
-        """Return the given rows; those of samples outside memory are read into memory."""
+        """Return the given rows; rows that are stored outside memory are read into memory."""
         return Samples(self.values[rows])
 
     def choose(self, columns: Columns) -> Samples:
@@ -164,13 +163,14 @@ class Samples:
         return Samples(self.values[:, columns])
 
     def dense(self) -> Any:
-        """Return the values as a dense array on their device; a dense array is not copied."""
+        """Return the values as a dense array on their device, without copying a dense array."""
         return self.values
 
     def own_values(self, columns: Columns) -> NDArray[Any]:
         """Return the given columns as a dense array in their own dtype.
 
-        Converted to float64, different large integers could become equal.
+        The dtype is kept because different large integers could become equal if converted to
+        float64.
         """
         return self.values[:, columns]
 
@@ -180,11 +180,11 @@ class Samples:
         return np.array(self.values[chosen], dtype=np.float64, order="C")
 
     def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
-        """Copy the given rows and columns as float64; a dense copy may use the scratch memory."""
+        """Copy the given rows and columns to a float64 array, possibly in scratch memory."""
         return column_block(self.values, columns, rows, scratch)
 
     def column_slices(self, n_rows: int) -> list[slice]:
-        """Split the columns into slices for blocks of `n_rows` rows."""
+        """Split the columns into slices whose blocks of `n_rows` rows fit into the cache."""
         return column_slices(self.values, n_rows)
 
     def block(self, columns: Columns, rows: Any = slice(None)) -> FloatArray:
@@ -193,21 +193,21 @@ class Samples:
         return found
 
     def dense_blocks(self) -> Iterator[tuple[slice, FloatArray]]:
-        """Yield every slice of columns with a dense float64 copy of its values."""
+        """Yield slices of columns, each with a dense float64 copy of its values."""
         for columns in column_slices(self.values):
             yield columns, self.block(columns)
 
     @property
     def rows_first(self) -> Any:
-        """The values in a format with fast row indexing."""
+        """The values in a format that supports fast row indexing."""
         return self.values
 
     def held(self) -> Samples:
-        """Load the samples into memory if they are read by rows and are small enough."""
+        """Load the samples into memory, if they are read by rows and small enough."""
         return self
 
     def allowed(self, size: int) -> int:
-        """Scale a default amount of memory, `size`, to the memory limit of the samples."""
+        """Scale the default memory size `size` to the memory limit of the samples."""
         return size
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Samples:
@@ -220,11 +220,11 @@ class Samples:
         return np if self.here is None else self.here.xp
 
     def placed(self, values: Any) -> Any:
-        """Copy a NumPy array to the device of the samples, if they are on one."""
+        """Copy a NumPy array to the device of the samples, if they are on a device."""
         return values if self.here is None else self.here.put(values)
 
     def fetched(self, values: Any) -> Any:
-        """Convert an array that was computed from the samples to a NumPy array."""
+        """Convert a result computed from the samples to a NumPy array."""
         return values
 
     # -- sums over samples, for every feature ------------------------------------------------
@@ -242,11 +242,11 @@ class Samples:
         Parameters
         ----------
         function : callable
-            Takes a float64 block of all (or the given) rows and some columns (CSC if the samples
-            are sparse, unless `dense`) and returns an array whose last axis runs over these
-            columns. It may modify the block, which is not used again.
+            Function that takes a float64 block of rows and columns, and returns an array whose last
+            axis corresponds to these columns. Blocks of sparse samples are in CSC format unless
+            `dense` is true. The function may modify the block.
         rows : ndarray of int, optional
-            The rows that the function needs. Default: all.
+            The rows that are passed to the function. Default: all.
         n_jobs : int, optional
             See `map_threads`.
         dense : bool, default=False
@@ -264,7 +264,7 @@ class Samples:
     def map(
         self, function: Callable[[Any], Any], items: Iterable[Any], n_jobs: int | None
     ) -> list[Any]:
-        """Apply a function to every item, in threads or, on a device, one after another."""
+        """Apply a function to every item, in several threads unless the samples are on a device."""
         return map_threads(function, items, n_jobs)
 
     def joined(self, parts: list[Any]) -> Any:
@@ -272,9 +272,9 @@ class Samples:
         return np.concatenate(parts, axis=-1)
 
     def map_column_parts(self, function: Callable[..., Any], n_jobs: int | None) -> Any:
-        """Call `function(samples, n_jobs=...)`, which treats each feature independently.
+        """Return `function(samples, n_jobs=...)` for a function that treats features independently.
 
-        For samples that are read by columns, it is called once for each part.
+        If the samples are read by columns, the function is called once for each part.
         """
         return function(self, n_jobs=n_jobs)
 
@@ -294,10 +294,10 @@ class Samples:
         Parameters
         ----------
         function : callable
-            Takes the values of some rows in their stored dtype, and the same rows of each array
-            in `per_row`. It must be picklable, such as a module-level function.
+            Function that takes the values of some rows in their stored dtype, and the same rows of
+            each array in `per_row`. It must be picklable; for example, a module-level function.
         merge : callable
-            Takes a list of results in the order of the rows and returns one.
+            Function that merges a list of results, in the order of the rows, into one result.
         per_row : tuple of arrays or CSR matrices
             Arrays with one row for each sample.
         n_jobs : int or None
@@ -322,8 +322,8 @@ class Samples:
     def kurtosis(self, n_jobs: int | None) -> FloatArray:
         """Compute the mean of `((f_i - mean) / std)^4` for each feature; NaN if it is constant.
 
-        It is 3 for a normal distribution. It is about 1 / p if a small fraction p of the samples
-        has one value and all others have another.
+        The kurtosis of a normal distribution is 3. If a small fraction p of the samples has one
+        value and all other samples have another value, the kurtosis is about 1 / p.
         """
         work = partial(kurtosis, moments=self._moments)
         found: FloatArray = self.fetched(self.map_columns(work, n_jobs=n_jobs))
@@ -337,35 +337,35 @@ class Samples:
         return found
 
     def kernel_form(self, graph: Kernel, n_jobs: int | None) -> Any:
-        """Compute `f'Lf` for each feature f as `f'Df - f'Wf`, tile by tile, on centred columns."""
+        """Compute `f'Lf` for each feature f as `f'Df - f'Wf` on centred columns, by tiles."""
         return self.placed(distances.kernel_form(self, graph, n_jobs))
 
     def kernel_degrees(self, graph: Kernel, n_jobs: int | None) -> FloatArray:
-        """Compute the degree of each sample in a kernel graph, without the diagonal."""
+        """Compute the degree of each sample in a kernel graph, excluding the diagonal."""
         return distances.kernel_degrees(self, graph, n_jobs)
 
     def kernel_tiles(self, codes: IntArray) -> Iterator[distances.Tile]:
-        """Yield the rows and columns of each tile of a kernel's weight matrix."""
+        """Yield the row and column numbers of each tile of a kernel's weight matrix."""
         return distances.kernel_tiles(codes)
 
     def kernel_weights(self, graph: Kernel, rows: IntArray, columns: IntArray) -> Any:
-        """Compute the weights of a kernel between the given rows and sorted columns."""
+        """Compute the kernel weights between the given rows and columns, which must be sorted."""
         return distances.kernel_weights(graph, rows, columns)
 
     def centred_block(self, columns: slice, rows: IntArray) -> Any:
-        """Copy the given rows and columns as float64, and subtract the mean of each column."""
+        """Copy the given rows and columns to float64, and subtract the mean of each column."""
         return centre(self.block(columns, rows))
 
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences in float64."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences in float64."""
         return distances.pair_distances(self.values, left, right, n_jobs)
 
     def kernel_distances(
         self, left: IntArray, right: IntArray, sigma: float, n_jobs: int | None
     ) -> FloatArray:
-        """Compute squared distances accurately enough for a Gaussian of width `sigma`."""
+        """Compute squared distances that are accurate enough for a Gaussian of width `sigma`."""
         return self.pair_distances(left, right, n_jobs)
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
@@ -374,14 +374,14 @@ class Samples:
         return distances.prepared(self.values, mean, largest or 1.0, dtype, n_jobs)
 
     def nearest(self, n_neighbors: int, n_jobs: int | None, among: Search = EVERYTHING) -> Found:
-        """Find the nearest neighbours of each query in a pool of rows; see `graphs.nearest`."""
+        """Find the nearest neighbours of each query in the pool; see `graphs.nearest`."""
         if self.is_wide and all(part is None for part in among):
             queries = np.arange(self.shape[0])
             return wide.nearest(self, self._rough(n_jobs), n_neighbors, queries, n_jobs)
         return neighbors.nearest(self, n_neighbors, n_jobs, among)
 
     def pairs_within(self, radius: float, n_jobs: int | None) -> Found:
-        """List all pairs of samples at most `radius` apart, each once, with squared distances."""
+        """List each pair of samples at most `radius` apart, with its squared distance."""
         return neighbors.pairs_within(self, radius, n_jobs)
 
     def median_distance(self, among: IntArray, n_jobs: int | None) -> float:
@@ -389,14 +389,14 @@ class Samples:
         return distances.median_distance(self, *self._rough_pairs(among, n_jobs), among, n_jobs)
 
     def _rough_pairs(self, among: IntArray, n_jobs: int | None) -> tuple[NDArray[Any], FloatArray]:
-        """Return approximate squared distances of all pairs i < j, and error bounds of samples."""
+        """Return approximate squared distances of all pairs i < j, and their error bounds."""
         if self.is_wide:
             return wide.rough_pairs(self._rough(n_jobs), among)
         return distances.rough_pairs(self.products(np.float32, n_jobs), n_jobs)
 
     @property
     def is_wide(self) -> bool:
-        """Whether distances are summed over blocks of columns, without copying the samples."""
+        """Whether distances are sums over blocks of columns, computed without copying."""
         n_samples, n_features = self.shape
         is_large = n_samples * n_features * np.dtype(np.float32).itemsize > wide.COPY_BYTES
         is_wide = n_samples < n_features and n_samples <= WIDE_SAMPLES
@@ -407,7 +407,7 @@ class Samples:
 
 
 def may_be_rounded(values: NDArray[Any]) -> bool:
-    """Return whether there are integers so large that float64 may round them."""
+    """Return whether an array contains integers so large that float64 may round them."""
     if values.dtype.kind not in "iu" or values.dtype.itemsize < 8 or not values.size:
         return False
     return max(int(values.max()), -int(values.min())) > LARGEST_EXACT
@@ -420,13 +420,13 @@ def is_rounded(values: NDArray[Any]) -> BoolArray:
 
 
 def digest(column: NDArray[Any]) -> bytes:
-    """Return a hash of the values of a column."""
+    """Return a hash of the values of a column, equal for columns with equal values."""
     # Adding 0 turns -0.0 into 0.0, which is equal but has different bytes.
     return blake2b(np.ascontiguousarray(column + 0).data, digest_size=16).digest()
 
 
 def shared(keys: NDArray[Any]) -> BoolArray:
-    """Return a mask of the rows that occur more than once."""
+    """Return a mask of the rows of `keys` that occur more than once."""
     _, place, count = np.unique(keys, axis=0, return_inverse=True, return_counts=True)
     return count[place.ravel()] > 1
 

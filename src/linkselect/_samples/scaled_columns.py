@@ -1,7 +1,7 @@
-"""Scaled and centred features, for methods that multiply all of them with a few vectors.
+"""Scaled and centred features for methods that compute matrix products with all features.
 
-The entries of a feature belong to samples, or to anything else that preserves the products between
-features: the rows of a factor of their matrix of products, or random sums of samples.
+The rows are samples, or any other rows that preserve the inner products of features, such as a
+factor of the Gram matrix or random sums of samples.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ FINE, COARSE = 1e-9, 1e-5
 
 
 class HeldColumns:
-    """Features in memory or on a device, as an array of shape (n_features, n_rows).
+    """Features stored in memory or on a device as an array of shape (n_features, n_rows).
 
     Parameters
     ----------

@@ -130,9 +130,7 @@ def comparison_text(found: Comparison, record: dict[str, Any]) -> str:
     if len(found.methods) > 1:
         parts += [
             _matrix(found, found.spearman, "Rank correlation (Spearman), fitted on all rows"),
-            _matrix(
-                found, found.overlap, f"Proportion of the best {found.top} features in common"
-            ),
+            _matrix(found, found.overlap, f"Proportion of the best {found.top} features in common"),
         ]
     return "\n\n".join(parts)
 

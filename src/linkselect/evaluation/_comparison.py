@@ -50,84 +50,88 @@ def compare(
     random_state: int = 0,
     track: inputs.Track = iter,
 ) -> Comparison:
-    """Compare selectors by accuracy on labels, by held-out pairs, or by both.
+    """Compare selectors by classification accuracy, by the AUC of held-out pairs, or by both.
 
     With labels, the labelled samples are split at random `n_splits` times, stratified by class. In
     each split, every selector is fitted to the training samples. For each k in `n_features`, a
     classifier is trained on the first k features, and its accuracy on the test samples is measured.
-    Unlabelled samples are training samples in every split, for selectors that can use them.
+    Unlabelled samples belong to the training set of every split and are used by selectors that
+    support them.
 
     With groups, each split draws test groups at random from the groups of each class, as
-    `GroupShuffleSplit` does, so that every class is on both sides. A group belongs to its most
-    frequent class. `StratifiedGroupKFold` is not used: with groups of different sizes, its repeats
-    give nearly the same folds, and the test below assumes random splits. No sample of a test group
-    is used for training, labelled or not, and neither is a pair that names one. A pair is held out
-    together with all pairs that name its groups.
+    `GroupShuffleSplit` does, so that every class is represented in both the training and the test
+    samples. Each group is assigned to its most frequent class. `StratifiedGroupKFold` is not used:
+    if groups differ in size, its repeats produce nearly the same folds, but the significance test
+    assumes random splits. Samples of a test group, labelled or not, are never used for training,
+    and neither are pairs that contain them. A pair is held out together with all other pairs that
+    involve its groups.
 
-    With pairs, the pairs are split into folds such that no sample is on both sides. For each fold,
-    every selector is fitted to all samples and the training pairs. For each k in `n_features`, the
-    measure is the AUC of held-out pairs in the first k features: how often a cannot-link is farther
-    apart than a must-link (`pair_auc`; 0.5 is chance). Unsupervised selectors are fitted once. If
-    there are labels as well, selectors that use them are excluded from this measure, because labels
-    imply the pairs.
+    With pairs, the pairs are split into folds such that training and held-out pairs share no
+    sample. For each fold, every selector is fitted to all samples and the training pairs. For each
+    k in `n_features`, the AUC of the held-out pairs is computed in the first k features. This is
+    the probability that a cannot-link is farther apart than a must-link (see `pair_auc`); 0.5
+    corresponds to chance. Unsupervised selectors are fitted only once. If labels are also passed,
+    selectors that use labels are not evaluated on held-out pairs, because the labels imply the
+    pairs.
 
-    Two methods are compared by their mean over `n_features`, paired by split or fold. The test is
+    Two methods are compared by their means over `n_features`, paired by split or fold. The test is
     the corrected resampled t-test (Nadeau & Bengio 2003), which accounts for the overlap between
     splits or folds. P-values are adjusted by Holm's method over all pairs of methods, including
     features in random order.
 
-    Interpret held-out pairs with care: the best method on them tends to be more accurate than a
-    randomly chosen one, but it is often not the most accurate. Held-out pairs cannot determine the
-    number of features: in experiments on ten data sets, the number with the highest AUC reached an
-    accuracy of 77.7 %, compared with 85.2 % for all features.
+    Interpret results on held-out pairs with care: the method with the highest AUC tends to be more
+    accurate than a randomly chosen one, but it is often not the most accurate. Held-out pairs
+    cannot determine the number of features: in experiments on ten data sets, the number with the
+    highest AUC gave an accuracy of 77.7 %, compared with 85.2 % for all features.
 
     Parameters
     ----------
     selectors : dict of str to selector
-        The methods by name. Their `n_features_to_select` is set to the largest of `n_features`.
-        Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) are allowed. They select
-        the same number of features, which are ranked by their scores or coefficients, before all
-        other features. They are fitted to labelled samples only.
+        The methods by name. The `n_features_to_select` of each selector is set to the largest value
+        in `n_features`. Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) are
+        supported. The same number of features is selected with them; the selected features are
+        ranked by score or coefficient and precede all others. These selectors are fitted to
+        labelled samples only.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
-        Labels; -1, None and NaN mean unlabelled, for every method.
+        Labels; for every method, -1, None and NaN mark unlabelled samples.
     pairs : Pairs, optional
-        Must-links and cannot-links, to fit methods that use pairs and to be held out. Required
-        without labels. In splits of samples, only pairs between training samples are used.
+        Must-links and cannot-links, which are used for fitting and held out for evaluation. They
+        are required without labels. If samples are split, only pairs between training samples are
+        used.
     sample_ids : sequence of hashable, optional
-        The ID of each sample, as used by `pairs`. Default: the index of a pandas X, else row
-        numbers.
+        The ID of each sample, as used in `pairs`. Default: the index of X if it is a pandas object,
+        otherwise row numbers.
     groups : array-like of shape (n_samples,), optional
         The group of each sample, such as the patient. Groups are never split.
     n_features : sequence of int, optional
         The numbers of features to evaluate, in ascending order. Default: `numbers_of_features`.
-        The numbers of features. Default: `numbers_of_features`.
     top : int, optional
-        The number of best features on which agreement and stability are computed, limited to all.
+        The number of top features, at most all, for which agreement and stability are computed.
         Default: 10, or half of the features if there are fewer than 20.
     n_splits : int, default=20
         The number of random splits of the labelled samples.
     test_size : float, default=0.2
         The fraction of test samples, or of test groups.
     cv : PairKFold, optional
-        How pairs are held out. Default: 5 folds, or fewer if there are too few pairs, repeated 4
-        times with `random_state`.
+        The splitter that holds out pairs. Default: 5 folds, or fewer if there are too few pairs,
+        repeated 4 times with `random_state`.
     prepare : transformer, optional
-        Imputes missing values or scales features. It is fitted on training samples only; for
-        held-out pairs, on all samples.
+        A transformer that imputes missing values or scales features, for example. It is fitted to
+        the training samples only or, for held-out pairs, to all samples.
     classifier : classifier, optional
-        The classifier whose accuracy is measured. Default: the nearest neighbour (1-NN).
+        The classifier whose accuracy is measured. Default: the nearest-neighbour classifier (1-NN).
     together : bool, default=False
         Whether methods that use pairs also receive the labels of the training samples, as in
         `pairs | Pairs.from_labels(y)`. The evaluation on held-out pairs never uses labels.
     random_state : int, default=0
-        Determines the splits, the folds and the random orders of features, and seeds selectors
-        whose own `random_state` is None.
+        Seed for the splits, the folds and the random orders of features, and for selectors whose
+        own `random_state` is None.
     track : callable, default=iter
-        Wraps the iterable of steps (method, split), for example in a progress bar. Split -1 is the
-        fit on all samples and pairs. With labels and pairs, it is called twice: for splits of
-        samples, then for folds of pairs.
+        A function that wraps the iterable of steps (method, split), for example in a progress bar.
+        Split -1 is the fit to all samples and pairs. With labels and pairs, the function is called
+        twice: first for splits of samples, then for folds of pairs.
 
     Returns
     -------
@@ -152,7 +156,7 @@ def compare(
     >>> found.held_out_pairs.mean_auc["constraint"] > 0.9
     True
     """
-    # Checked here, where features still have their names: each method orders them differently.
+    # Error messages can name the features only here, before each method reorders them.
     plain = prepare is None and classifier is None
     samples = inputs.check_matrix(X, "compare", finite=prepare is None, spread=plain)
     n_samples, n_all = samples.shape
@@ -197,14 +201,14 @@ def _measure(
     seed: int,
     track: inputs.Track,
 ) -> Measurements:
-    """Measure on splits or folds; on folds of pairs, skip methods that use labels."""
+    """Evaluate the selectors on splits or folds; on folds of pairs, skip those that use labels."""
     known = None if by_labels is None else by_labels.orders
     seen = {name: one for name, one in selectors.items() if known is None or not _uses_labels(one)}
     return measure_runs(task, seen, np.random.default_rng(seed), track, known)
 
 
 def _classes(y: Any, samples: Matrix) -> tuple[IntArray, NDArray[Any] | None]:
-    """Return the class code of each sample and the label of each class; None without labels."""
+    """Return the class code of each sample, and the label of each class or None without labels."""
     if y is None:
         return np.full(samples.shape[0], -1), None
     warn_of_text(y)

@@ -1,4 +1,4 @@
-"""Curves over the number of features, and the accuracy of the nearest neighbour."""
+"""Performance curves over the number of features, and the accuracy of a 1-NN classifier."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,14 +26,14 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Curve:
-    """A measure over numbers of features, with one row for each run.
+    """A performance measure for several numbers of features, with one row for each run.
 
     Parameters
     ----------
     n_features : ndarray of int of shape (n_points,)
         The numbers of features, in ascending order.
     values : ndarray of float of shape (n_runs, n_points)
-        The value of each run (split or fold) at each number of features.
+        The value of the measure for each run (split or fold) and each number of features.
     """
 
     n_features: NDArray[Any]
@@ -62,8 +62,8 @@ class Curve:
 def numbers_of_features(n_all: int, most: int = 100) -> tuple[int, ...]:
     """Return the default numbers of features: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100.
 
-    The last one is the number of all features if that is smaller. If `most` is larger than 100,
-    150, 200, 300 and 500 follow.
+    If X has fewer features, the last value is the number of features of X. If `most` is larger than
+    100, the values 150, 200, 300 and 500 follow.
 
     Parameters
     ----------
@@ -105,16 +105,17 @@ def nearest_neighbor_curve(
     order: NDArray[Any],
     n_features: Counts = None,
 ) -> FloatArray:
-    """Return the accuracy of the nearest neighbour (1-NN) in the first m features, for several m.
+    """Return the accuracy of 1-NN classification with the first m features, for several m.
 
-    Squared distances are summed feature by feature, so all numbers together cost no more than the
-    largest. Ties between equally near training samples go to the first.
+    Squared distances are summed feature by feature, so evaluating all values of m takes no longer
+    than evaluating the largest one. If several training samples are equally close, the first one is
+    used.
 
     Parameters
     ----------
     train, y_train : ndarrays of shape (n_train, n_features) and (n_train,)
-        The samples among which neighbours are searched, such as training samples or prototypes, and
-        their classes.
+        The samples that may be neighbours, such as training samples or prototypes, and their
+        classes.
     test, y_test : ndarrays of shape (n_test, n_features) and (n_test,)
         The samples to classify, and their classes.
     order : array-like of int
@@ -125,7 +126,7 @@ def nearest_neighbor_curve(
     Returns
     -------
     ndarray of shape (len(n_features),)
-        The accuracy on the test samples at each number of features.
+        The accuracy on the test samples for each number of features.
 
     Examples
     --------
@@ -150,9 +151,9 @@ def nearest_neighbor_curve(
 
 
 def nearest_classes(train: Matrix, y_train: NDArray[Any], test: Matrix) -> NDArray[Any]:
-    """Return the class of the nearest training sample of each test sample, dense or sparse.
+    """Return the class of the nearest training sample for each dense or sparse test sample.
 
-    As in `nearest_neighbor_curve`, ties go to the first training sample.
+    As in `nearest_neighbor_curve`, the first of several equally close training samples is used.
     """
     check_spread(train)
     rows = (
@@ -175,7 +176,7 @@ def _hits(
     y_test: NDArray[Any],
     counts: IntArray,
 ) -> IntArray:
-    """Count the samples classified correctly in the first m columns, for several m."""
+    """Count the test samples that 1-NN classifies correctly by the first m columns, for all m."""
     distances = np.zeros((len(test), len(train)))
     work = np.empty_like(distances)
     hits = np.empty(len(counts), dtype=np.intp)

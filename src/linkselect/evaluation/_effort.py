@@ -4,16 +4,16 @@ from typing import Any, NamedTuple
 
 # Seconds per fit and million values of X for selectors of other libraries; ours define their own.
 USUAL_SECONDS = 0.1
-# Graph methods compare all pairs of samples: above this number, cost grows faster than linearly.
+# Graph methods compare all pairs of samples, so above this number, run time is superlinear.
 MANY_SAMPLES = 1000
-# Even the smallest fit takes some time, so its cost is that of this many values.
+# Even the smallest fit takes some time, which corresponds to at least this many values.
 LEAST_NUMBERS = 100_000
 # Time budget in seconds, for the fits and for ranking again on permuted samples.
 SECONDS = 10.0
-# A fold holds out too few groups to permute them among themselves. The only test left is to rank
-# again on permuted samples, so it may take this many times longer.
+# A fold holds out too few groups to permute them among themselves. Features must therefore be
+# ranked again on permuted samples, which may take this many times longer.
 FOR_GROUPS = 3
-# The folds are repeated, to average over random splits, if that takes at most these seconds.
+# To average over random splits, the folds are repeated if this takes at most this many seconds.
 SECONDS_FOR_REPEATS = 2.0
 
 MOST_FOLDS, FEWEST_FOLDS = 5, 3
@@ -31,13 +31,14 @@ class Effort(NamedTuple):
     Attributes
     ----------
     n_folds : int
-        The number of folds. Pairs are always split into two.
+        The number of folds. Pairs are always split into two folds.
     n_repeats : int
-        How often the folds are repeated with another random split.
+        The number of repeats of the folds, each with a different random split.
     n_resamples : int
-        The number of halves of the samples on which stability is measured.
+        The number of random halves of the samples that are used to measure stability.
     n_permutations : int
-        The number of permutations on which all folds are ranked again; 0 if that takes too long.
+        The number of permutations for which features are ranked again in all folds; 0 if this takes
+        too long.
     """
 
     n_folds: int
@@ -56,20 +57,20 @@ def plan_fits(
     fits_per_fold: int = 1,
     grouped: bool = False,
 ) -> Effort:
-    """Return how many folds, resamples and permutations are affordable.
+    """Return the numbers of folds, resamples and permutations that fit into the time budget.
 
     The default is 5 folds with labels, 2 folds with pairs, and 50 resamples. If the estimated run
-    time exceeds ten seconds, resamples are reduced first, to 10 at least, and then the folds of
-    labels, to 3 at least. The folds are ranked again on 39 permutations if that takes at most ten
-    seconds, or thirty with groups. They are repeated with a second random split if both together
-    take at most two seconds.
+    time exceeds ten seconds, the number of resamples is reduced to no less than 10, and then the
+    number of folds of labels to no less than 3. Features are ranked again in all folds for 39
+    permutations if this takes at most ten seconds, or thirty seconds with groups. The folds are
+    repeated with a second random split if both splits together take at most two seconds.
 
     Parameters
     ----------
     selector : selector
         The method.
     n_samples, n_features, n_pairs : int
-        The size of the problem.
+        The numbers of samples, features and pairs.
     by_pairs : bool, default=False
         Whether pairs are held out rather than labels.
     fits_per_fold : int, default=1
@@ -97,7 +98,7 @@ def plan_fits(
 
 
 def _seconds(selector: Any, n_pairs: int) -> float:
-    """Return the seconds of one fit per million values; for a wrapper, those of what it wraps."""
+    """Return the estimated seconds per fit and million values, including wrapped selectors."""
     inner = getattr(selector, "estimator", None)
     if inner is not None:
         return _seconds(inner, n_pairs) * (1 + getattr(selector, "n_resamples", 0) / 2)

@@ -32,13 +32,13 @@ class FeaturePValues:
     p_values : ndarray of shape (n_features,)
         The permutation p-value of each feature, not corrected for multiple testing.
     adjusted : ndarray of shape (n_features,)
-        P-values adjusted by step-down max-T. Selecting all features with a value of at most 0.05
-        controls the family-wise error rate at 5 %: at least one selected feature is a false
-        positive in at most 5 % of analyses.
+        P-values adjusted by the step-down max-T procedure. Selecting all features with a value of
+        at most 0.05 controls the family-wise error rate at 5 %: at least one selected feature is a
+        false positive in at most 5 % of analyses.
     q_values : ndarray of shape (n_features,)
-        P-values adjusted by Benjamini-Hochberg. Selecting all features with a value of at most 0.1
-        controls the false discovery rate at 10 %: on average, at most 10 % of the selected features
-        are false positives.
+        P-values adjusted by the Benjamini-Hochberg procedure. Selecting all features with a value
+        of at most 0.1 controls the false discovery rate at 10 %: on average, at most 10 % of the
+        selected features are false positives.
     n_permutations : int
         The number of permutations.
     """
@@ -65,19 +65,21 @@ def feature_p_values(
     track: Track = iter,
     store: str | os.PathLike[str] | None = None,
 ) -> FeaturePValues:
-    """Test whether the score of each feature is better than chance, by a permutation test.
+    """Test by permutation whether the score of each feature is better than expected by chance.
 
-    The test statistic is the feature's value in `scores_`, in the direction that the method
-    declares as better. For a method that searches for a subset, it is the score of the feature
-    alone. The method is refitted to permuted samples, while pairs and labels stay in place.
+    The test statistic is the feature's value in `scores_`; the method defines whether larger or
+    smaller values are better. For a method that searches for a subset, the test statistic is the
+    score of the feature alone. The method is refitted to permuted samples, while pairs and labels
+    remain unchanged.
 
     A small p-value means that a feature is related to the pairs or labels. It does not mean that
-    the feature adds information to others: two copies of one feature have the same p-value.
+    the feature adds information to the other features: two copies of a feature have the same
+    p-value.
 
     Parameters
     ----------
     selector : selector
-        A method that uses pairs or labels, from this library or another. It is cloned.
+        A method that uses pairs or labels, from this library or from another one. It is cloned.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
@@ -86,25 +88,27 @@ def feature_p_values(
         Must-links and cannot-links. To use labels as well, pass `pairs | Pairs.from_labels(y)`.
         Adaptive pairs (`Pairs.adaptive`) are rejected.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each sample, such as the patient. Whole groups are permuted, among groups of
-        the same size.
+        The group of each sample, such as the patient. Groups are permuted as a whole, among groups
+        of the same size.
     batches : array-like of shape (n_samples,), optional
         The batch of each sample, such as the plate. Samples are permuted within batches only.
     n_permutations : int, default=199
         The number of permutations. The smallest possible p-value is `1 / (1 + n_permutations)`.
     random_state : int, RandomState or None, default=None
-        Determines the permutations, and seeds the selector if its own `random_state` is None. None
-        is the same as 0, so that repeated calls give the same result.
+        Seed for the permutations, and for the selector if its own `random_state` is None. The value
+        None is equivalent to 0, so that repeated calls give the same result.
     n_jobs : int, optional
-        The number of threads. Default: the number that BLAS may use. The result does not depend
-        on it.
+        The number of threads. Default: the number that BLAS may use. The result does not depend on
+        the number of threads.
     track : callable, default=iter
-        Wraps the list of steps, for example in a progress bar.
+        A function that wraps the list of steps, for example in a progress bar.
     store : path, optional
-        A file (.npz) to save the scores of finished permutations. The same call resumes from this
-        file, also with more permutations. A file with any other content is rejected.
+        A file (.npz) in which the scores of completed permutations are saved. Repeating the call
+        resumes from this file, also with more permutations. A file with other content raises an
+        error.
 
     Returns
     -------
@@ -117,29 +121,32 @@ def feature_p_values(
 
     Notes
     -----
-    The test is exact if the pairs or labels were chosen without looking at X, and if samples within
-    a batch, or groups of the same size, are exchangeable. Since pairs share samples, the samples
-    are permuted and not the pairs. After a permutation, no feature is related to the pairs or
-    labels. If the score of a feature also depends on other features, as in `LinkSelector`, the
-    error rates are therefore exact if no feature is relevant, and approximate otherwise.
+    The test is exact if the pairs or labels were chosen without looking at X, and if
+    samples within a batch, or groups of the same size, are exchangeable. Because pairs may share
+    samples, the samples are permuted instead of the pairs. After a permutation, no feature is
+    related to the pairs or labels. If the score of a feature also depends on other features, as in
+    `LinkSelector`, the error rates are therefore exact if no feature is relevant, and approximate
+    otherwise.
 
     `p_values` are `(1 + b) / (1 + B)`, where b is the number of the B permutations in which the
-    feature scores at least as well. Scores that differ only by rounding count as equal.
+    score of the feature is at least as good. Scores that differ only by rounding are treated as
+    equal.
 
     For `adjusted` and `q_values`, the scores of each feature are standardised by their mean and
-    standard deviation over the observed and all permuted samples. `adjusted` compares each feature
-    with the maximum over all features that do not score better [1]_, and so accounts for
-    correlation between features. `q_values` apply the Benjamini-Hochberg procedure [2]_ to p-values
-    from a null distribution pooled over all features; with few permutations, p-values of single
-    features could not become small enough. This assumes that the standardised scores of all
-    irrelevant features have the same distribution, and that dependence between features is
-    positive or weak. If some features have a very different distribution, such as rare binary
-    features among continuous ones, prefer `adjusted`.
+    standard deviation over the observed and all permuted samples. For `adjusted`, each feature is
+    compared with the maximum over all features whose score is not better [1]_, which accounts for
+    correlation between features. For `q_values`, the Benjamini-Hochberg procedure [2]_ is applied
+    to p-values from a null distribution pooled over all features; with few permutations, the
+    p-values of single features could not become small enough. This assumes that the standardised
+    scores of all irrelevant features have the same distribution, and that dependence between
+    features is positive or weak. If some features have a very different distribution, such as rare
+    binary features among continuous ones, prefer `adjusted`.
 
-    A missing score (NaN), for example of a constant feature, counts as the worst. If the observed
-    score is missing, all three values are 1. Before standardisation, infinite scores are replaced
-    by finite scores that lie beyond the feature's range by the width of that range. A permutation
-    to which the method cannot be fitted counts as evidence against every feature.
+    A missing score (NaN), for example of a constant feature, is treated as the worst possible
+    score. If the observed score of a feature is missing, its p-values and q-value are 1. Before
+    standardisation, infinite scores are replaced by finite scores that lie beyond the feature's
+    range by the width of that range. If the method cannot be fitted to a permutation, this counts
+    as evidence against every feature.
 
     The test stores `(1 + n_permutations) * n_features` numbers in memory.
 
@@ -176,8 +183,9 @@ def _p_values(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     Parameters
     ----------
     scores : array of shape (1 + n_permutations, n_features)
-        The observed scores in the first row, then those of each permutation. The row of a
-        permutation that could not be ranked is infinite. The array is overwritten.
+        The scores of the observed samples in the first row, and those of each permutation in the
+        other rows. A row is infinite if the method could not be fitted to the permutation. The
+        array is overwritten.
     """
     n_null, n_features = len(scores) - 1, scores.shape[1]
     lacks = np.isnan(scores[0])
@@ -209,10 +217,11 @@ def _standardized(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
     Returns
     -------
     scores : array
-        Scores with mean 0 and standard deviation 1; minus infinity if all of them are equal.
+        Scores with mean 0 and standard deviation 1; minus infinity if all scores of a feature are
+        equal.
     least : array of shape (n_features,)
-        The smallest score that counts as large as the observed one: the observed score less a
-        rounding error. It is minus infinity for a feature whose scores are all equal.
+        The smallest score that is treated as equal to the observed one, which is the observed score
+        minus a rounding error. It is minus infinity for a feature whose scores are all equal.
     """
     finite = np.isfinite(scores)
     low = np.where(finite, scores, np.inf).min(axis=0)

@@ -43,13 +43,13 @@ class FoldRankings:
     held_out : PairFolds or LabelFolds
         The folds.
     orders : tuple of arrays of int
-        The features ranked in each fold, best first.
+        The ranking of the features in each fold, best first.
     n_features : int
         The number of all features.
     numbers : tuple of int or None
-        The number of features that each fold keeps, if it was chosen within the folds.
+        The number of features kept in each fold, if this number was chosen within the folds.
     rank : callable
-        Ranks the features in other folds in the same way.
+        A function that ranks the features in other folds in the same way.
     """
 
     held_out: Folds
@@ -59,7 +59,7 @@ class FoldRankings:
     rank: Callable[[Folds], FoldRankings]
 
     def curve(self, counts: IntArray) -> Curve:
-        """Measure every fold at several numbers of features.
+        """Return the held-out performance in every fold for several numbers of features.
 
         If a fold ranks fewer features than a given number, all its ranked features are used.
         """
@@ -72,21 +72,21 @@ class FoldRankings:
         return Curve(counts, np.array(map_threads(work, range(len(self.orders)))))
 
     def kept(self, n_selected: int) -> tuple[int, ...]:
-        """Return how many features each fold keeps: `n_selected`, or its own chosen number."""
+        """Return the number of features kept in each fold: `n_selected`, or its own choice."""
         return self.numbers or (n_selected,) * len(self.orders)
 
     def best(self, n_selected: int) -> list[tuple[IntArray, Fold]]:
-        """Return the features that each fold keeps, together with the fold."""
+        """Return the features kept in each fold, together with the fold."""
         kept = zip(self.orders, self.kept(n_selected), strict=True)
         features = [order[:number] for order, number in kept]
         return list(zip(features, self.held_out.folds, strict=True))
 
     def mean(self, n_selected: int) -> float:
-        """Return the mean over folds of the measure, in the features that each fold keeps."""
+        """Return the mean held-out performance over folds, with the features kept in each fold."""
         return float(np.mean([self.held_out.value(*one) for one in self.best(n_selected)]))
 
     def first(self, n_repeats: int) -> FoldRankings:
-        """Return only the first repeats of the folds."""
+        """Return a copy with only the first `n_repeats` repeats of the folds."""
         count = n_repeats * self.held_out.n_folds
         folds = self.held_out.with_folds(self.held_out.folds[:count])
         numbers = None if self.numbers is None else self.numbers[:count]
@@ -111,13 +111,13 @@ def rank_each(
     selector : selector
         The method. It is cloned.
     track : callable, default=iter
-        Wraps the list of steps, for example in a progress bar.
+        A function that wraps the list of steps, for example in a progress bar.
     read : callable
-        Returns the order of the features of a fitted selector, or only of the best ones.
+        A function that returns the features of a fitted selector, best first, or only the best.
     choose : callable, optional
-        Chooses how many features each fold of labels keeps.
+        A function that chooses the number of features to keep in each fold of labels.
     own_number : bool, default=False
-        Whether each fold keeps all features that `read` returns.
+        Whether all features that `read` returns are kept in each fold.
     """
     n_features = folds.n_features
     known: tuple[IntArray, ...] = ()
@@ -143,20 +143,20 @@ def rank_each(
 
 
 class FoldRanker:
-    """A selector and its supervision, checked and ready for cross-validation.
+    """A selector with its supervision, checked and prepared for cross-validation.
 
-    It checks the arguments of `validate` and `choose_number`. If the selector uses labels and pairs
-    together, labels are held out if there are at least 30. Otherwise pairs are held out, including
-    those that labels imply.
+    This class checks the arguments of `validate` and `choose_number`. If the selector uses both
+    labels and pairs, labels are held out if at least 30 samples are labelled. Otherwise, pairs are
+    held out, including those implied by labels.
 
     Attributes
     ----------
     selector : selector
-        A clone with fixed seeds.
+        A clone of the selector with fixed seeds.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     given : Given
-        Labels and pairs, with pairs in the order of the samples.
+        Labels and pairs, with the pairs sorted in the order of the samples.
     groups : array of int or None
         The group of each sample; groups are held out as a whole.
     seed : int
@@ -181,7 +181,7 @@ class FoldRanker:
         with warnings.catch_warnings():
             if hasattr(selector, "order_"):
                 warnings.simplefilter("ignore")  # the fit has already warned
-            # Labels within the pairs are not listed as pairs: these grow with their square.
+            # Pairs implied by labels are not listed, because their number grows quadratically.
             self.given = read_given(selector, X, y, pairs, sample_ids, listed=not grouped)
         n_samples = self.X.shape[0]
         self.groups = None if groups is None else row_codes(groups, n_samples, "groups")
@@ -190,7 +190,7 @@ class FoldRanker:
 
     @property
     def kind(self) -> Literal["pairs", "labels"] | None:
-        """The kind of supervision that is held out; None if there is none."""
+        """The kind of supervision that is held out, or None without supervision."""
         if self.has_both and np.count_nonzero(self.codes() >= 0) >= FEWEST_LABELLED:
             return "labels"
         if self.given.pairs is not None and describe(self.selector).sees in ("pairs", "nothing"):
@@ -198,7 +198,7 @@ class FoldRanker:
         return None if self.given.y is None else "labels"
 
     def codes(self) -> IntArray:
-        """Return the class code of each sample as the selector reads it; -1 if unlabelled."""
+        """Return the class code of each sample, as used by the selector; -1 if unlabelled."""
         if self.given.y is None:
             return np.full(self.X.shape[0], -1)
         return classes_seen(self.selector, self.given.y)[0]
@@ -228,9 +228,9 @@ class FoldRanker:
     def rank(
         self, effort: Effort, how: Callable[[Folds], FoldRankings]
     ) -> tuple[FoldRankings | None, str | None]:
-        """Split the supervision into folds and rank the features, or return why that failed.
+        """Split the supervision into folds and rank the features, or return why this failed.
 
-        Both results are None without supervision.
+        Without supervision, both returned values are None.
         """
         doing = ""
         try:

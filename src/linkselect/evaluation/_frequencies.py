@@ -1,4 +1,4 @@
-"""Selection frequencies on resamples, and features that are highly correlated."""
+"""Selection frequencies on resamples, and highly correlated features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from linkselect.selectors._resamples import draw_resamples, fit_resamples
 
 LEAST_CORRELATION = 0.9
 MOST_TWINS = 3
-# More samples would hardly change which features count as highly correlated.
+# Using more samples would hardly change which features are found to be highly correlated.
 ROWS_FOR_TWINS = 2000
 FEATURES_PER_BLOCK = 1000
 
@@ -32,7 +32,7 @@ class Twin(NamedTuple):
 
 
 class Stability(NamedTuple):
-    """The attributes of `Validation` with the same names."""
+    """Selection frequencies on resamples, as in the attributes of `Validation` with these names."""
 
     frequencies: tuple[float, ...] = ()
     together: tuple[float, ...] = ()
@@ -65,7 +65,7 @@ def measure_stability(
 
 
 def _can_resample(ranker: FoldRanker) -> bool:
-    """Return whether the supervision is large enough to be divided into halves that differ."""
+    """Return whether there is enough supervision to divide it into two different halves."""
     if describe(ranker.selector).sees == "nothing":
         return True
     if ranker.kind == "pairs":
@@ -77,7 +77,7 @@ def _can_resample(ranker: FoldRanker) -> bool:
 
 
 def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple[float, ...]:
-    """Return how often each feature, or one that is highly correlated with it, is selected.
+    """Return the selection frequency of each feature or a feature highly correlated with it.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ def selected_together(X: Matrix, features: IntArray, chosen: BoolArray) -> tuple
 
 
 def _correlations(samples: Samples, features: IntArray, others: IntArray) -> FloatArray:
-    """Correlate some features with others, on at most 2,000 samples."""
+    """Return the correlations between two sets of features, computed on at most 2,000 samples."""
     some = _some_rows(samples)
     columns = (some.own_values(one).astype(np.float64) for one in (features, others))
     wanted, found = map(standardized, columns)
@@ -121,16 +121,16 @@ LeftOut = tuple[tuple[int, Twin], ...]
 def correlated_twins(
     X: Matrix, features: IntArray, selected: IntArray | None = None
 ) -> tuple[Twins, LeftOut]:
-    """Find the features that are highly correlated with given ones: at least 0.9 or at most -0.9.
+    """Find features whose correlation with given features is at least 0.9 or at most -0.9.
 
-    Of more than 2,000 samples, 2,000 evenly spaced ones are used.
+    If there are more than 2,000 samples, 2,000 evenly spaced samples are used.
 
     Parameters
     ----------
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     features : array of int
-        The features for which to find correlated ones.
+        The features for which to find correlated features.
     selected : array of int, optional
         All selected features. Default: `features`.
 
@@ -139,8 +139,8 @@ def correlated_twins(
     twins : tuple of tuple of Twin
         Up to three correlated features for each of `features`, by decreasing correlation.
     left_out : tuple of (int, Twin)
-        Each feature that is not selected but highly correlated with one of `features`, and the most
-        correlated of these.
+        Each feature that is not selected but highly correlated with one of `features`, and the one
+        of `features` with which it is most correlated.
 
     Examples
     --------

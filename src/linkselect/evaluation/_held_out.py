@@ -1,4 +1,4 @@
-"""Folds of held-out supervision, and the estimate computed from them."""
+"""Folds of held-out supervision, and the performance estimate computed from them."""
 
 import copy
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from linkselect.evaluation._permutation import Arrangements
 
 
 class Fold(NamedTuple):
-    """The training part and the held-out part of a fold: pairs or samples.
+    """The training part and the held-out part of a fold, which contain pairs or samples.
 
     `independent` is the number of held-out samples, or of held-out pairs of each kind that share
     no sample.
@@ -22,10 +22,10 @@ class Fold(NamedTuple):
 
 @dataclass(frozen=True)
 class Estimate:
-    """How well the selected features perform on held-out supervision.
+    """Performance of the selected features on held-out supervision.
 
-    It estimates how well they perform on new samples, which no pair or label names. The features
-    are selected anew in each fold, from fewer pairs or labels, so the estimate tends to be low.
+    This estimates the performance on new samples, without pairs or labels. In each fold, the
+    features are selected again with fewer pairs or labels, so the estimate tends to be low.
 
     Attributes
     ----------
@@ -35,20 +35,21 @@ class Estimate:
     value : float
         The estimate, a mean over folds.
     standard_error : float
-        Its standard error. `value` ± 2 `standard_error` is an interval with about 95 % coverage. It
-        accounts for pairs that share samples, and for the selection of features in each fold.
+        The standard error of the estimate. The interval `value` ± 2 `standard_error` has a coverage
+        of about 95 %. It accounts for pairs that share samples, and for the selection of features
+        in each fold.
     chance : float
-        The mean estimate on permuted samples. Without permutations, 0.5 for the AUC, and the
+        The mean estimate on permuted samples. Without permutations, it is 0.5 for the AUC, and the
         proportion of the largest class for the accuracy.
     all_features, random_features : float
         The same measure with all features, and with the same number of random features.
     n_folds, n_repeats : int
-        The number of folds, and how often they were repeated with another random split.
+        The number of folds and the number of their repeats, each with a different random split.
     n_held_out : int
         The total number of held-out pairs or samples.
     contrast : {"cannot-links", "random pairs"} or None
-        What must-links are compared with: cannot-links, or random pairs of held-out samples if
-        there are no cannot-links. None with labels.
+        The pairs with which must-links are compared: cannot-links or, if there are none, random
+        pairs of held-out samples. None with labels.
     """
 
     measure: Literal["pair AUC", "1-NN accuracy"]
@@ -64,7 +65,7 @@ class Estimate:
 
 
 class HeldOut:
-    """Folds of supervision: fit on the training part, measure on the held-out part.
+    """Cross-validation folds of labels or pairs, for fitting and evaluating selectors.
 
     Attributes
     ----------
@@ -73,17 +74,17 @@ class HeldOut:
     folds : list of Fold
         The folds.
     n_folds, n_repeats : int
-        The number of folds that together hold out everything once, and the number of repeats.
+        The number of folds in each repeat, and the number of repeats.
     n_held_out : int
         The total number of held-out pairs or samples.
     chance : float
-        The expected measure of an uninformative selection.
+        The expected value of the measure for uninformative features.
     groups : array of int or None
         The group of each sample, if groups are held out as a whole.
     is_adaptive : bool
         Whether some of the training pairs were chosen by looking at the samples.
     contrast : {"cannot-links", "random pairs"} or None
-        What must-links are compared with.
+        The pairs with which must-links are compared.
     """
 
     _X: Matrix
@@ -99,7 +100,7 @@ class HeldOut:
         return int(self._X.shape[1])
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Return the valid permutations of the samples, given the batch of each."""
+        """Return the valid permutations of the samples, given the batch of each sample."""
         return Arrangements.of(self._X.shape[0], self.groups, batches)
 
     def is_inside(self, ways: Arrangements) -> bool:

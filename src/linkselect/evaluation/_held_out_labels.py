@@ -25,7 +25,7 @@ from linkselect.selectors._wrapper import arguments_of
 # selected and other neighbours found. On real data that doubles the variance of the held-out
 # samples; docs/calibration.md reports the coverage.
 REFITTING = 2.0
-# Above this number of labelled samples, the search for nearest neighbours costs too much.
+# Above this number of labelled samples, computing nearest neighbours takes too long.
 MOST_ROWS = 2000
 # With fewer labelled samples, accuracies differ by chance alone.
 FEWEST_LABELLED = 30
@@ -34,9 +34,9 @@ FEWEST_LABELLED = 30
 class LabelFolds(HeldOut):
     """Cross-validation folds of labelled samples; all other samples are used for training.
 
-    If pairs are given as well, those that name no held-out sample are used for training.
-    Unlabelled samples of a held-out group are left out with it, since pairs might reveal its class
-    through them.
+    If pairs are also given, those without held-out samples are used for training. Unlabelled
+    samples of a held-out group are excluded as well, because pairs with these samples might reveal
+    the class of the group.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class LabelFolds(HeldOut):
     groups : array of int or None
         The group of each sample; groups are held out as a whole.
     pairs : Pairs or None
-        The complete supervision, including the pairs that labels imply. If given, selectors are
+        The complete supervision, including the pairs implied by labels. If given, selectors are
         fitted to these pairs.
     ids : sequence of hashable
         The ID of each sample, as used by `pairs`.
@@ -72,7 +72,7 @@ class LabelFolds(HeldOut):
         self._X, self._codes = X, codes
         self._pairs, self._ids = pairs, ids
         self.is_adaptive = pairs is not None and pairs.n_adaptive > 0
-        # The original sample of each row; permuting the samples changes it.
+        # The original sample of each row, which changes if the samples are permuted.
         self._sample = np.arange(len(codes))
         self.groups, self._seed = groups, seed
         labelled = np.flatnonzero(codes >= 0)
@@ -81,7 +81,7 @@ class LabelFolds(HeldOut):
             classes = many(int(np.count_nonzero(sizes)), "class")
             raise GuidedValueError(
                 f"y has {many(len(labelled), 'label')} of {classes}, but cross-validation needs at "
-                "least two classes, and two labelled samples per class on average."
+                "least two classes and, on average, two labelled samples per class."
             )
         rng = np.random.RandomState(seed)
         if len(labelled) > MOST_ROWS:
@@ -95,7 +95,7 @@ class LabelFolds(HeldOut):
             self.n_folds = min(self.n_folds, len(np.unique(kept)))
         if self.n_folds < 2:
             raise GuidedValueError(
-                "All labelled samples are in one group, so none can be held out."
+                "All labelled samples are in one group, so no group can be held out."
             )
         self.n_repeats = n_repeats
         self.folds = [
@@ -103,7 +103,7 @@ class LabelFolds(HeldOut):
         ]
 
     def _deal(self, seed: int, groups: IntArray | None) -> list[Fold]:
-        """Split the labelled samples into folds once, by groups if there are any."""
+        """Split the labelled samples into folds once, without splitting groups."""
         known = self._codes[self._labelled]
         kind = StratifiedKFold if groups is None else StratifiedGroupKFold
         splitter = kind(self.n_folds, shuffle=True, random_state=seed)
@@ -153,7 +153,7 @@ class LabelFolds(HeldOut):
         return float(self.parts(features, fold)[0].mean())
 
     def parts(self, features: IntArray, fold: Fold) -> tuple[FloatArray, ...]:
-        """Return 1 for each held-out sample that 1-NN classifies correctly, else 0."""
+        """Return 1 for each held-out sample that 1-NN classifies correctly, and 0 otherwise."""
         hits = self._predicted(features, fold) == self._codes[fold.test]
         return (hits.astype(np.float64),)
 
@@ -180,7 +180,7 @@ class LabelFolds(HeldOut):
         return other
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Return the valid permutations of labelled samples and paired samples in their groups."""
+        """Return the valid permutations of labelled samples, including paired samples in groups."""
         rows = self._labelled
         if self._pairs is not None and self.groups is not None:
             row_of = {sample: row for row, sample in enumerate(self._ids)}
@@ -190,7 +190,7 @@ class LabelFolds(HeldOut):
         return ways.among(self._labelled)
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the samples that a fold holds out, or all labelled samples."""
+        """Return the held-out samples of a fold, or all labelled samples without a fold."""
         return self._labelled if fold is None else np.sort(fold.test)
 
     def count_ways(self, ways: Arrangements) -> float:
@@ -200,7 +200,7 @@ class LabelFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the accuracy of a fold, as observed and after permuting the held-out labels."""
+        """Return the accuracy of a fold with the observed and with permuted held-out labels."""
         predicted = np.full(ways.n_samples, -1, dtype=np.intp)
         predicted[fold.test] = self._predicted(features, fold)
         known, rng = self._codes[fold.test], np.random.RandomState(seed)

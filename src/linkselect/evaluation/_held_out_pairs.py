@@ -1,4 +1,4 @@
-"""Folds of pairs, and how well features separate held-out must-links from cannot-links."""
+"""Cross-validation folds of pairs, and the AUC of held-out pairs."""
 
 import warnings
 from collections.abc import Hashable
@@ -27,7 +27,7 @@ from linkselect.pairs._consequences import some_listed, with_all_listed, with_fe
 from linkselect.pairs._links import must_components
 from linkselect.selectors._wrapper import arguments_of
 
-# Above this number of pairs of a kind, distances cost more than the precision they add.
+# With more pairs of a kind, computing distances takes long and hardly improves precision.
 MOST_PAIRS = 500
 
 
@@ -47,11 +47,11 @@ class WeightedLinks(NamedTuple):
 
 
 class PairFolds(HeldOut):
-    """Folds of pairs; the samples are not split.
+    """Cross-validation folds that split the pairs but not the samples.
 
-    The pairs are split into halves, repeatedly, since the test needs many held-out pairs. Pairs
-    that were chosen by looking at the samples are never held out. If they are at least half of all
-    pairs, the others are held out all at once.
+    The pairs are repeatedly split into halves, because the test requires many held-out pairs. Pairs
+    that were chosen by looking at the samples are never held out. If they make up at least half of
+    all pairs, all other pairs are held out at once.
     """
 
     measure = "pair AUC"
@@ -107,8 +107,8 @@ class PairFolds(HeldOut):
         self._error = auc.held_out_error(n_must, n_cannot)
         self.too_few = (
             "Cannot test against chance: only "
-            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample. That is too few "
-            "for a permutation test without refitting the method."
+            f"{pairs_text(n_must, 0 if must_only else n_cannot)} share no sample, but a "
+            "permutation test without refitting the method requires more."
         )
 
     def _fold(
@@ -124,7 +124,7 @@ class PairFolds(HeldOut):
         return Fold(WeightedLinks(*train.rows(same), train._weights), tested, counts)
 
     def _pairs(self, links: WeightedLinks) -> Pairs:
-        # Only the samples in pairs, since every fit has to look them up.
+        # Restricted to samples in pairs, because every fit has to look up the IDs.
         named = np.unique(np.concatenate([kind.ravel() for kind in links[:2]]))
         must, cannot = (np.searchsorted(named, kind) for kind in links[:2])
         parts = tuple(named.tolist()), must, cannot, len(self._rows)
@@ -165,7 +165,7 @@ class PairFolds(HeldOut):
         )
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the samples in held-out pairs, of one fold or of all."""
+        """Return the samples in the held-out pairs of one fold or of all folds."""
         folds = self.folds if fold is None else [fold]
         return np.unique(np.concatenate([links.ravel() for one in folds for links in one.test]))
 
@@ -183,7 +183,7 @@ class PairFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the AUC of a fold, as observed and after permuting the held-out samples."""
+        """Return the AUC of a fold with the observed and with permuted held-out samples."""
         rows = ways.rows
         samples = values_of(self._X, rows, features)
         apart = cdist(samples, samples, "sqeuclidean")
@@ -197,30 +197,29 @@ class PairFolds(HeldOut):
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:
-        """Return the logarithm of the number of ways to assign the kinds to independent pairs."""
+        """Return the log number of ways to choose the must-links among the independent pairs."""
         return log_ways(np.array(fold.independent))
 
     def standard_error(self, value: float) -> float:
-        """Return the standard error for the number of independent pairs, whatever the value."""
+        """Return the standard error, which depends only on the number of independent pairs."""
         return self._error
 
 
 def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
-    """Keep the adaptive pairs that share no sample with the others, not even through links."""
+    """Keep the adaptive pairs that are not connected with the other pairs by samples or links."""
     units = read_units(pairs, groups)
     tested = units.keep(*(~kind for kind in pairs._adaptive)).named
     must, cannot = ~tested[units.must], np.asarray(~tested[units.cannot].any(axis=1))
     if not must.any() or (len(cannot) and not cannot.any()):
         raise GuidedValueError(
-            "Cannot validate: too few of the other pairs share no sample with the randomly drawn "
-            "pairs.",
+            "Cannot validate: randomly drawn pairs share samples with all other pairs of a kind.",
             "Answer more questions.",
         )
     return some_listed(pairs, must, cannot, pairs.n_samples)
 
 
 def _between_units(test: Pairs, groups: Groups | None) -> IntArray:
-    """List all pairs of samples in held-out must-links that neither links nor groups connect."""
+    """List the pairs of samples in held-out must-links that no link or group connects."""
     ids = np.array(test.ids, dtype=np.intp)
     place: dict[Hashable, int] = {int(row): place for place, row in enumerate(ids)}
     must, _ = test.rows(place)

@@ -22,25 +22,25 @@ from linkselect.pairs._consequences import with_fewer_labels
 from linkselect.pairs._labels import is_missing, label_array
 from linkselect.selectors._method import describe
 
-# Wraps a list of steps, for example in a progress bar.
+# A function that wraps a list of steps, for example in a progress bar.
 Track = Callable[[Iterable[Any]], Iterable[Any]]
 
 
 def check_matrix(
     X: Any, who: str = "This measure", *, finite: bool = True, spread: bool = True
 ) -> Matrix:
-    """Check samples as selectors do, and return them as an array or in CSR format.
+    """Check samples in the same way as selectors, and return an array or a CSR matrix.
 
     Parameters
     ----------
     X : array, sparse matrix or frame
         The samples.
     who : str
-        What requires X in memory, for the error message.
+        The name of the function that requires X in memory, for the error message.
     finite : bool, default=True
-        Whether missing values raise an error.
+        Whether to raise an error for missing values.
     spread : bool, default=True
-        Whether features of such small variance that squares underflow raise an error.
+        Whether to raise an error for features whose variance is so small that squares underflow.
     """
     refuse_stored(who, X)
     found = check_array(
@@ -58,7 +58,7 @@ def check_matrix(
 
 
 def as_matrix(samples: Any) -> Matrix:
-    """Return samples, or the output of a transformer, as an array or in CSR format."""
+    """Return samples or the output of a transformer as an array or a CSR matrix."""
     return as_samples(samples).rows_first
 
 
@@ -68,7 +68,7 @@ def values_of(samples: Matrix, rows: IntArray, features: IntArray) -> FloatArray
 
 
 def check_selector(selector: Any) -> None:
-    """Raise an error unless `selector` is an instance of a selector; a class or name is not one."""
+    """Raise an error unless `selector` is a selector instance, not a class or a name."""
     if isinstance(selector, type) or not (
         hasattr(selector, "fit") and hasattr(selector, "get_params")
     ):
@@ -95,16 +95,16 @@ def order_of(fitted: Any) -> IntArray:
         name = type(fitted).__name__
         raise GuidedValueError(
             f"{name} does not rank features: it has no order_ after fitting.",
-            f"Wrap it in a selector that ranks them, such as StableSelector({name}()).",
+            f"Wrap it in a selector that ranks features, such as StableSelector({name}()).",
             "selector",
         )
     return np.asarray(fitted.order_)
 
 
 def reproducible(selector: Any, seed: int = 0) -> Any:
-    """Clone a selector and set a seed wherever `random_state` is None, also in nested selectors.
+    """Clone a selector, and set each `random_state` that is None, also in nested selectors.
 
-    Otherwise, two fits to different data would also differ by their random choices.
+    Otherwise, fits to different data would also differ because of random choices.
     """
     return seeded(selector, np.random.RandomState(seed), only_unset=True)
 
@@ -128,7 +128,7 @@ def read_given(
 def pairs_among(
     X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
-    """Return the pairs whose samples are both in X, and the row of each ID."""
+    """Return the pairs whose samples are both in X, and a mapping from each ID to its row."""
     refuse_stored("This measure", X)
     return _present(pairs, _num_samples(X), Given.read(X, sample_ids=sample_ids))
 
@@ -143,16 +143,16 @@ def check_both_kinds(pairs: Pairs) -> None:
     for count, kind in ((pairs.n_must, "must-link"), (pairs.n_cannot, "cannot-link")):
         if not count:
             raise GuidedValueError(
-                f"There are no {kind}s among the samples, but this measure compares must-links "
+                f"There are no {kind}s between the samples, but this measure compares must-links "
                 "with cannot-links.",
-                "Add several. In cross-validation, fewer and larger folds also help.",
+                "Add several. In cross-validation, using fewer, larger folds also helps.",
             )
 
 
 def _ordered_pairs(
     pairs: Pairs, n_samples: int, given: Given
 ) -> tuple[Pairs, tuple[Hashable, ...]]:
-    """Return the pairs among the samples, sorted by row, and the ID of each row.
+    """Return the pairs between the samples, sorted by row, and the ID of each row.
 
     Sorting makes the results independent of the order of the pairs and of their two samples.
     """
@@ -164,9 +164,9 @@ def _ordered_pairs(
 def in_order_of_rows(
     pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs among the samples by row number, regardless of their input order.
+    """Return the pairs between the samples as row numbers, whatever the order of the input.
 
-    Contradicted cannot-links are dropped if every selector that uses pairs drops them.
+    Cannot-links that contradict must-links are dropped if all selectors that use pairs drop them.
 
     Parameters
     ----------
@@ -175,7 +175,7 @@ def in_order_of_rows(
     n_samples : int
         The number of samples.
     given : Given, optional
-        Contains the IDs of the samples. Default: row numbers.
+        The inputs with the IDs of the samples. Default: row numbers are used as IDs.
     selectors : iterable of selectors
         The selectors that will be fitted to the pairs.
     """
@@ -190,7 +190,7 @@ def in_order_of_rows(
 
 
 def _ways_with_conflicts(selector: Any) -> list[str]:
-    """List the `on_conflict` settings of a selector, or of those in it that use pairs."""
+    """List the `on_conflict` settings of a selector or of its nested selectors that use pairs."""
     if describe(selector).sees != "pairs":
         return []
     members = getattr(selector, "estimators", None)
@@ -207,18 +207,18 @@ def _ways_with_conflicts(selector: Any) -> list[str]:
 def check_comparison(
     selectors: Mapping[str, Any], has_labels: bool, pairs: Any, cv: PairKFold | None
 ) -> None:
-    """Raise an error for invalid selectors, or if there is nothing to compare them on.
+    """Raise an error for invalid selectors, or if neither labels nor pairs were passed.
 
     Parameters
     ----------
     selectors : dict of str to selector
         The methods by name.
     has_labels : bool
-        Whether there are labels. Without labels, methods that need them raise an error.
+        Whether labels were passed. Without labels, methods that require labels raise an error.
     pairs : Pairs or None
         The pairs.
     cv : PairKFold or None
-        How pairs are held out.
+        The splitter that holds out pairs.
     """
     if not isinstance(selectors, Mapping):
         raise GuidedTypeError(
@@ -231,8 +231,8 @@ def check_comparison(
     for name, one in selectors.items():
         if isinstance(one, type) or not (hasattr(one, "fit") and hasattr(one, "get_support")):
             raise GuidedTypeError(
-                f"The method {name!r} is {one!r}, which is not a selector: it needs the methods "
-                "fit and get_support.",
+                f"The method {name!r} is {one!r}, which is not a selector: a selector must "
+                "implement fit and get_support.",
                 "Pass an instance such as FisherScore() or SelectKBest().",
             )
     if RANDOM in selectors:
@@ -246,27 +246,27 @@ def check_comparison(
         return
     if pairs is None:
         raise GuidedValueError(
-            "Methods are compared on labels or on held-out pairs, but there are neither.",
+            "Methods are compared on labels or on held-out pairs, but neither was passed.",
             "Pass y or pairs.",
         )
     lacking = [name for name, one in selectors.items() if "labels" in describe(one).needs]
     if lacking:
         need = "needs" if len(lacking) == 1 else "need"
         raise GuidedValueError(
-            f"{', '.join(lacking)} {need} labels, but there are only pairs.",
-            "Remove methods that need labels, or pass y.",
+            f"{', '.join(lacking)} {need} labels, but only pairs were passed.",
+            "Pass y, or remove the methods that need labels.",
         )
 
 
 def check_classes(codes: IntArray, y: Any) -> None:
-    """Raise an error unless the labels can be split with every class on both sides.
+    """Raise an error unless training and test samples can both contain every class.
 
     Parameters
     ----------
     codes : array of int
         The class code of each sample, from 0; -1 if unlabelled.
     y : array-like
-        The labels as passed by the user, who may have meant -1 as a class.
+        The labels as passed by the user, who may have used -1 for a class.
     """
     sizes = np.bincount(codes[codes >= 0])
     if len(sizes) >= 2 and sizes.min() >= 2:

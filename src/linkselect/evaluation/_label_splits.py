@@ -12,7 +12,7 @@ from linkselect._messages import GuidedValueError, many
 
 Split = tuple[IntArray, IntArray]
 
-# How often to draw a split again if a class is missing on one side.
+# Number of times a split is drawn again if a class is missing from one of its sides.
 TRIALS = 200
 
 
@@ -61,18 +61,18 @@ def _split_groups(
     random_state: int,
     names: NDArray[np.object_],
 ) -> list[Split]:
-    """Draw test groups at random from those of each class, with every class on both sides.
+    """Draw random test groups from each class, so that both sides contain every class.
 
-    A group belongs to its most frequent class.
+    Each group is assigned to its most frequent class.
     """
     counts = np.zeros((group.max() + 1, codes.max() + 1), dtype=np.intp)
     np.add.at(counts, (group, codes), 1)
     n_holding = np.count_nonzero(counts, axis=0)
     if n_holding.min() < 2:
         raise GuidedValueError(
-            f"All labelled samples of class {str(names[n_holding.argmin()])!r} are in one group. A "
-            "comparison needs training and test samples of every class, and groups are never "
-            "split.",
+            f"All labelled samples of class {str(names[n_holding.argmin()])!r} are in one group. "
+            "Every class must be represented in both the training and the test samples, and "
+            "groups are never split between them.",
             "Label samples of a second group, or remove the class.",
             "groups",
         )

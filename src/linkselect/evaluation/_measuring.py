@@ -1,4 +1,4 @@
-"""Rank features on training data and evaluate the best ones on test data, run by run."""
+"""In each run, rank features on training data and evaluate the best ones on test data."""
 
 import time
 import warnings
@@ -25,7 +25,7 @@ RANDOM_ORDERS = 5
 
 
 class Runs:
-    """Splits or folds: what selectors are fitted to, and how a ranking is evaluated.
+    """Splits or folds, which define the data for fitting selectors and for evaluating rankings.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Runs:
     counts : array of int
         The numbers of features.
     runs : sequence of tuples
-        The training part and the held-out part of each run: samples or pairs.
+        The training part and the held-out part of each run, which contain samples or pairs.
     """
 
     X: Matrix
@@ -42,11 +42,11 @@ class Runs:
     runs: Sequence[tuple[Any, Any]]
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Return the samples and arguments to fit a selector in a run; run -1 is the full data."""
+        """Return the samples and the other arguments of `fit` in a run; run -1 is the full data."""
         raise NotImplementedError
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Evaluate the first features of an order on the held-out part, for each count."""
+        """Evaluate the first `count` features on the held-out part, for each count."""
         raise NotImplementedError
 
     def is_refitted(self, selector: Any) -> bool:
@@ -54,39 +54,39 @@ class Runs:
         return True
 
     def rank(self, selector: Any, run: int) -> tuple[IntArray, float]:
-        """Fit a selector; return the order of the features and the seconds of the fit."""
+        """Fit a selector, and return its order of the features and the fit time in seconds."""
         samples, given = self.given(selector, run)
         start = time.perf_counter()
         selector.fit(samples, **given)
         return order_of(selector), time.perf_counter() - start
 
     def with_all_features(self, run: int) -> float:
-        """Return the measure with all features."""
+        """Return the held-out performance with all features."""
         n_all = self.X.shape[1]
         return float(self.measure(run, np.arange(n_all), np.array([n_all]))[0])
 
     def by_chance(self, run: int, random: np.random.Generator) -> FloatArray:
-        """Return the mean measure of features in random order, for each count."""
+        """Return the mean performance of features in random order, for each count."""
         orders = [random.permutation(self.X.shape[1]) for _ in range(RANDOM_ORDERS)]
         return np.mean([self.measure(run, order, self.counts) for order in orders], axis=0)
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Rankings and measures of every method.
+    """Rankings and performance of every method.
 
     Parameters
     ----------
     orders : dict of str to array of int
-        The features ranked by each method on the full data, best first.
+        The ranking of the features by each method on the full data, best first.
     run_orders : dict of str to list of arrays
-        The features ranked by each method in each run.
+        The ranking of the features by each method in each run.
     seconds : dict of str to float
-        The median time of a fit in a run.
+        The median time to fit each method in a run.
     curves : dict of str to Curve
-        The measure of each method, and of features in random order.
+        The performance of each method, and of features in random order.
     all_features : tuple of float
-        The measure with all features, for each run.
+        The performance with all features in each run.
     """
 
     orders: dict[str, IntArray]
@@ -103,7 +103,7 @@ def measure_runs(
     track: Track,
     known: Mapping[str, IntArray] | None = None,
 ) -> Measurements:
-    """Fit every selector to the full data and in every run, and evaluate the rankings.
+    """Fit every selector to the full data and to each run, and evaluate the rankings.
 
     A selector that uses the same data in all runs is fitted once.
 
@@ -114,9 +114,9 @@ def measure_runs(
     selectors : dict of str to selector
         The methods by name.
     random : Generator
-        Draws the random orders of the features.
+        The generator of random orders of the features.
     track : callable
-        Wraps the list of steps (method, run).
+        A function that wraps the list of steps (method, run).
     known : dict of str to array of int, optional
         Rankings on the full data that are already available.
     """
@@ -153,7 +153,7 @@ def measure_runs(
 
 @dataclass(frozen=True)
 class LabelRuns(Runs):
-    """Splits of the labelled samples: train a classifier, and measure its test accuracy."""
+    """Splits of the labelled samples, on which a classifier is trained and tested."""
 
     X: Matrix
     counts: IntArray
@@ -168,14 +168,14 @@ class LabelRuns(Runs):
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """The mean numbers of training and test samples, or groups, over the splits."""
+        """The mean numbers of training and test samples (or groups) over the splits."""
         unit = np.arange(len(self.codes)) if self.groups is None else self.groups
         counts = [[len(np.unique(unit[side])) for side in sides] for sides in self.runs]
         n_train, n_test = np.mean(counts, axis=0).tolist()
         return round(n_train), round(n_test)
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Return training samples, unlabelled samples and pairs; leave out test groups."""
+        """Return training samples, unlabelled samples and pairs, without test groups."""
         rows = np.arange(len(self.codes))
         if run >= 0:
             train, test = self.runs[run]
@@ -196,7 +196,7 @@ class LabelRuns(Runs):
         return samples, arguments_of(given, selector)
 
     def _pairs_among(self, rows: IntArray, ids: Sequence[Hashable]) -> Pairs:
-        """Return the pairs among some samples; with `together`, also those that labels imply."""
+        """Return the pairs between some samples and, with `together`, those implied by labels."""
         assert self.pairs is not None
         present = self.pairs.restrict(ids)
         codes = self.codes[rows]
@@ -216,7 +216,7 @@ class LabelRuns(Runs):
         return f"the labels of {many(n_labelled, 'sample')}"
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Return the test accuracy in the first features of an order, for each count."""
+        """Return the test accuracy with the first `count` features, for each count."""
         features = order[: counts[-1]]
         a, b = (self.X[rows][:, features] for rows in self.runs[run])
         if self.prepare is not None:

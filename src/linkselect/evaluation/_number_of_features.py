@@ -34,7 +34,7 @@ MOST_WITHOUT_LABELS = 300
 
 @dataclass(frozen=True)
 class NumberOfFeatures:
-    """The number of features to keep, and the reason.
+    """The number of features to keep, and the reason for this number.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ class NumberOfFeatures:
     measure : {"1-NN accuracy", "pair AUC"} or None
         The measure in `curve`.
     curve : Curve or None
-        The measure on held-out labels or pairs over the number of features, with one row for each
-        fold. None if nothing was held out.
+        The performance on held-out labels or pairs for several numbers of features, with one row
+        for each fold. None if nothing was held out.
     rankings : FoldRankings or None
         The rankings of the folds. Pass them to `validate` to avoid refitting.
     """
@@ -64,7 +64,7 @@ class NumberOfFeatures:
 def largest_number(n_features: int) -> int:
     """Return the largest number of features that `choose_number` considers.
 
-    A method that searches step by step needs no more steps than that.
+    A stepwise search therefore needs no more steps than this number.
 
     Examples
     --------
@@ -75,7 +75,7 @@ def largest_number(n_features: int) -> int:
 
 
 def number_without_labels(n_features: int) -> int:
-    """Return the number kept without labels: half of the features, at most 300."""
+    """Return the number of features kept without labels: half of them, at most 300."""
     return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
 
 
@@ -94,20 +94,20 @@ def choose_number(
 
     The number is determined by the first of three rules that applies:
 
-    1. The optimum of the method's own criterion, if it selects at least 2 features, at most 500 and
-       not all. If the criterion is an accuracy, the rule takes the smallest number of features
-       whose accuracy is within one percentage point, or within one sample, of the best. The number
-       chosen by `LinkSelector` is always used.
-    2. Cross-validation, if at least 30 samples are labelled. The features are ranked on the
+    1. The optimum of the method's own criterion is used if it is at least 2, at most 500 and less
+       than the number of all features. If the criterion is an accuracy, the rule chooses the
+       smallest number of features whose accuracy is within one percentage point, or within one
+       sample, of the best. The number chosen by `LinkSelector` is always used.
+    2. Cross-validation is used if at least 30 samples are labelled. The features are ranked on the
        training part of each fold, and the accuracy of 1-NN is measured on the held-out part with
-       5, 7, 10, 15, 20, 30, ... features, up to half of them and at most 500. The rule takes the
-       smallest number within one percentage point of the best accuracy. For fast methods, the
-       folds are repeated three times.
-    3. Half of the features, at most 300, in all other cases. With pairs, with few labels or
-       without supervision, no rule was better than this fixed number.
+       5, 7, 10, 15, 20, 30, ... features, up to half of all features and at most 500. The rule
+       chooses the smallest number whose accuracy is within one percentage point of the best. For
+       fast methods, the folds are repeated three times.
+    3. In all other cases, half of the features are kept, but at most 300. With pairs, with few
+       labels or without supervision, no rule was better than this number.
 
-    Rules 2 and 3 drop features that share the worst score with others, as most features do in
-    sparse methods. If a fold has fewer other features than the given number, it uses all of these.
+    Rules 2 and 3 exclude features that are tied at the worst score, which most features are in
+    sparse methods. If fewer features than the given number remain in a fold, all of them are used.
 
     Parameters
     ----------
@@ -121,13 +121,14 @@ def choose_number(
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     groups : array-like of shape (n_samples,), optional
         The group of each sample, such as the patient. Groups are held out as a whole.
     random_state : int, default=0
-        Determines the folds.
+        Seed for the folds.
     track : callable, default=iter
-        Wraps the list of steps, for example in a progress bar.
+        A function that wraps the list of steps, for example in a progress bar.
 
     Returns
     -------
@@ -140,9 +141,10 @@ def choose_number(
 
     Notes
     -----
-    The accuracy at the chosen number is optimistic, because the number was chosen to maximise it.
-    Nested cross-validation corrects for this: each fold chooses its own number on its training
-    part. `rankings.mean` is the accuracy with these numbers, which `reason` and `validate` report.
+    The accuracy at the chosen number is optimistic, because the number was chosen to
+    maximise it. Nested cross-validation corrects for this bias by choosing a number in each fold
+    from the training part only. `rankings.mean` returns the resulting accuracy, which is also
+    reported in `reason` and by `validate`.
 
     Examples
     --------
@@ -168,14 +170,14 @@ def choose_number(
     if number is None:
         return found
     doubt = (
-        f" The method's own optimum, {number:,} of {n_features:,} features, is not used: it must "
-        f"select at least 2 features, at most {MOST} and not all."
+        f" The method's own optimum, {number:,} of {n_features:,} features, is not used, because "
+        f"the number must be at least 2, at most {MOST} and less than the total."
     )
     return replace(found, reason=found.reason + doubt)
 
 
 def stated_number(selector: Any) -> NumberOfFeatures | None:
-    """Return the number chosen by a method's own rule, however small; None without such a rule."""
+    """Return the number of features chosen by a method's own rule, or None if it has no rule."""
     is_stated = getattr(selector, "_keeps_own_number", False)
     if not is_stated or selector.n_features_to_select != "auto":
         return None
@@ -188,7 +190,7 @@ def stated_number(selector: Any) -> NumberOfFeatures | None:
 def _without_own(
     ranker: FoldRanker, selector: Any, n_labelled: int, track: Track
 ) -> NumberOfFeatures:
-    """Choose by held-out accuracy if possible; otherwise return half of the features."""
+    """Choose the number by held-out accuracy if possible, otherwise half of the features."""
     n_features = ranker.X.shape[1]
     if ranker.kind is None:
         return _plain(n_features, "without labels, there is no evidence for a better number")
@@ -210,10 +212,10 @@ def _without_own(
 
 
 def scored_order(fitted: Any) -> IntArray:
-    """Return the features, best first, without those that share the worst score with others.
+    """Return the features, best first, without those that are tied at the worst score.
 
-    Sparse methods give most features the score 0, and the order of these features is arbitrary. If
-    fewer than two other features are left, all are returned.
+    Sparse methods assign the score 0 to most features, so the order of these features is arbitrary.
+    If fewer than two features would remain, all features are returned.
     """
     order = order_of(fitted)
     if describe(fitted).searches or not hasattr(fitted, "scores_"):
@@ -225,7 +227,7 @@ def scored_order(fitted: Any) -> IntArray:
 
 
 def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatures:
-    """Drop features that share the worst score with others, and explain this in the reason."""
+    """Exclude features that are tied at the worst score, and mention this in the reason."""
     scored = scored_order(selector)
     if len(scored) == len(selector.order_) or len(scored) > found.n_features:
         return found
@@ -237,10 +239,10 @@ def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatur
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
-    """Return the smallest number near the best accuracy, or the minimum of another criterion.
+    """Return the smallest number with nearly the best accuracy, or the minimum of other criteria.
 
-    Near means within one percentage point or one sample: accuracies hardly change with the number
-    of features, and one more correct sample may move the maximum far.
+    "Nearly" means within one percentage point or one sample. Accuracies hardly change with the
+    number of features, so a single sample may shift the maximum considerably.
     """
     path = np.asarray(selector.path_, dtype=float)
     if not describe(selector).greater_is_better:
@@ -250,7 +252,7 @@ def _best_point(selector: Any, n_labelled: int) -> int:
 
 
 def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
-    """Return the number that the method itself considers best, and a description of it."""
+    """Return the number of features that the method itself considers best, and its description."""
     if describe(selector).path_has_optimum:
         return _best_point(selector, n_labelled), "the optimum of the method's own criterion"
     if getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
@@ -261,7 +263,7 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
 def _rank(
     ranker: FoldRanker, track: Track, read: Read | None = None
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank features in each fold, which chooses a number of them or keeps what `read` returns."""
+    """Rank features in each fold, and keep a number chosen there or all features from `read`."""
     copy = ranker.with_number(largest_number(ranker.X.shape[1]))
     effort = ranker.effort()
     if ranker.kind == "labels":
@@ -288,10 +290,11 @@ def rank_by_own_path(
     random_state: int = 0,
     track: Track = iter,
 ) -> FoldRankings | None:
-    """Rank features in each fold, and keep the number at the optimum of the method's criterion.
+    """Rank features in each fold, and keep the number that is optimal by the method's criterion.
 
-    This is for `validate`, called with the same arguments after `choose_number` has chosen the
-    optimum of the method's criterion on all of X. It returns None if nothing can be held out.
+    The result is passed to `validate` if `choose_number`, called with the same arguments, has
+    chosen the optimum of the method's criterion on all of X. The function returns None if nothing
+    can be held out.
     """
     ranker = FoldRanker(selector, X, y, pairs, sample_ids, groups, random_state)
 
@@ -318,13 +321,13 @@ def _counts(n_features: int, most: int = MOST) -> IntArray:
 
 
 def _by_accuracy(rankings: FoldRankings, n_scored: int) -> NumberOfFeatures:
-    """Choose a number of features by held-out accuracy, at most the number with a useful score."""
+    """Choose the number of features by held-out accuracy, among features with a useful score."""
     curve = rankings.curve(_counts(rankings.n_features, n_scored))
     number = _smallest_near_best(curve)
     text = (
-        f"The smallest number of at least {many(_fewest(curve), 'feature')} within 1 percentage "
-        "point of the best held-out 1-NN accuracy. In nested cross-validation, which chooses the "
-        f"number anew in each fold, this rule reached an accuracy of {rankings.mean(number):.1%}."
+        f"The smallest number, from {many(_fewest(curve), 'feature')} upwards, whose held-out 1-NN "
+        "accuracy is within 1 percentage point of the best. With nested cross-validation, which "
+        f"chooses the number in each fold, this rule reached {rankings.mean(number):.1%} accuracy."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 
@@ -334,7 +337,7 @@ def _fewest(curve: Curve) -> int:
 
 
 def _smallest_near_best(curve: Curve) -> int:
-    """Return the smallest number, from five on, whose mean is within a point of the best."""
+    """Return the smallest number, at least five, whose mean is within one point of the best."""
     counts, mean = curve.n_features, np.round(curve.mean, 9)  # hides differences in rounding
     allowed = counts >= _fewest(curve)
     near = allowed & (mean >= mean[allowed].max() - TOLERANCE - ROUNDING)

@@ -43,11 +43,11 @@ class PairAUC(NamedTuple):
     """The AUC of pairs: the probability that a cannot-link is farther apart than a must-link."""
 
     auc: float
-    """The AUC over all combinations of a must-link and a cannot-link; ties count half."""
+    """The AUC over all combinations of a must-link and a cannot-link; ties count one half."""
     standard_error: float
     """The standard error of the AUC, which accounts for pairs that share samples."""
     chance: float
-    """The expected AUC in unrelated features, if no two pairs share a sample."""
+    """The expected AUC in uninformative features, if no two pairs share a sample."""
 
 
 @cites("hanley1982")
@@ -56,21 +56,22 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
 
     The AUC is the fraction of all combinations of a must-link and a cannot-link in which the
     samples of the cannot-link are farther apart, by Euclidean distance in the given columns. Ties
-    count half. The best value is 1, and 0.5 is chance.
+    count one half. The best value is 1, and 0.5 corresponds to chance.
 
-    The AUC of pairs to which a selector was fitted is optimistic: use held-out pairs (`PairKFold`,
-    `pair_auc_curve`). The standard error is that of Hanley & McNeil for the number of pairs that
-    share no sample. It is computed at an AUC shrunk towards chance, so that it is not 0 for a few
-    pairs that are separated perfectly.
+    For pairs to which a selector was fitted, the AUC is optimistic; use held-out pairs instead
+    (`PairKFold`, `pair_auc_curve`). The standard error is computed by the formula of Hanley &
+    McNeil for the number of pairs that share no sample. In this formula, the AUC is shrunk towards
+    chance, so that the error is not 0 for a few pairs that are separated perfectly.
 
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples, in the features to evaluate, such as the output of a selector's `transform`.
     pairs : Pairs
-        Must-links and cannot-links. Pairs that name a sample not in X are ignored.
+        Must-links and cannot-links. Pairs with a sample that is not in X are ignored.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
 
     Returns
     -------
@@ -96,14 +97,14 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
 
 @dataclass(frozen=True)
 class PairCurve(Curve):
-    """AUC of held-out pairs over the number of features.
+    """AUC of held-out pairs as a function of the number of features.
 
     Attributes
     ----------
     n_features : ndarray of int of shape (n_points,)
         The numbers of features, in ascending order.
     values : ndarray of shape (n_folds, n_points)
-        The AUC of the held-out pairs of each fold, in the best features on the training pairs.
+        The AUC of the held-out pairs of each fold, in the features ranked with the training pairs.
     standard_error : ndarray of shape (n_points,)
         The standard error of the mean over folds, as in `validate`. It is the same for every number
         of features.
@@ -119,7 +120,7 @@ class PairCurve(Curve):
 
     @property
     def average(self) -> PairAUC:
-        """The mean over folds and numbers of features, with its standard error."""
+        """The mean AUC over folds and numbers of features, with its standard error."""
         # Averaging over numbers of features does not reduce the error: the pairs are the same.
         return PairAUC(float(self.values.mean()), float(self.standard_error.mean()), self.chance)
 
@@ -134,23 +135,23 @@ def pair_auc_curve(
     sample_ids: Iterable[Hashable] | None = None,
     groups: ArrayLike | None = None,
 ) -> PairCurve:
-    """Measure the AUC of held-out pairs at several numbers of features.
+    """Measure the AUC of held-out pairs for several numbers of features.
 
     In every fold of the pairs, the selector is fitted to all samples and the training pairs. Then
-    `pair_auc` of the held-out pairs is computed in its first k features, for each k in
+    the `pair_auc` of the held-out pairs is computed in the first k features, for each k in
     `n_features`.
 
-    To test whether a ranking is better than chance, use `validate`. Do not choose the number of
-    features by this curve: in experiments, the number chosen in this way was less accurate than all
+    To test whether a ranking is better than chance, use `validate`. Do not use this curve to choose
+    the number of features: in experiments, this choice led to a lower accuracy than using all
     features.
 
     Parameters
     ----------
     selector : selector
-        A selector that has `order_` after fitting. It is cloned. Its `n_features_to_select`, if it
-        has that parameter, is set to the largest number of features, and each `random_state` that
-        is None to a fixed seed. If the selector drops cannot-links that contradict must-links, they
-        are not held out either.
+        A selector that has the attribute `order_` after fitting. It is cloned. Its parameter
+        `n_features_to_select`, if any, is set to the largest number of features, and each
+        `random_state` that is None is set to a fixed seed. If the selector drops cannot-links that
+        contradict must-links, these are not held out either.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
@@ -159,16 +160,19 @@ def pair_auc_curve(
         The numbers of features, in ascending order. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70
         and 100, at most all features.
     cv : PairKFold, optional
-        How pairs are held out. Default: two folds, repeated four times, with `random_state=0`.
+        The splitter that holds out pairs. Default: two folds, repeated four times, with
+        `random_state=0`.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     groups : array-like of shape (n_samples,), optional
-        The group of each sample, such as the patient. A group is never on both sides of a fold.
+        The group of each sample, such as the patient. Training and held-out pairs of a fold never
+        share a group.
 
     Returns
     -------
     PairCurve
-        The AUC of each fold at each number of features.
+        The AUC of each fold for each number of features.
     """
     inputs.check_selector(selector)
     inputs.check_cv(cv)
@@ -193,12 +197,12 @@ def pair_auc_curve(
 
 
 class PairScorer:
-    """A scorer for scikit-learn's searches, as returned by `pair_scorer`.
+    """A scorer for scikit-learn's parameter searches, as returned by `pair_scorer`.
 
     Parameters
     ----------
     pairs : Pairs
-        Pairs that name samples by the index of X.
+        Pairs of sample IDs from the index of X.
     """
 
     def __init__(self, pairs: Pairs) -> None:
@@ -208,24 +212,25 @@ class PairScorer:
         return f"pair_scorer({self.pairs!r})"
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return the AUC of the pairs among the samples in X, after the estimator's `transform`."""
+        """Return the AUC of the pairs between samples in X, in the output of `transform`."""
         index = index_of(X)
         if index is None:
             raise GuidedValueError(
                 "X has no index, so the pairs cannot be matched with its samples.",
-                "Pass a pandas frame whose index contains the sample IDs that the pairs name.",
+                "Pass a pandas DataFrame whose index contains the sample IDs used in the pairs.",
             )
         ids = tuple(index)
         check_index(self.pairs, ids)
-        # Pairs of other folds are missing by design, so they cause no warning.
+        # Pairs of other folds are excluded on purpose, so this causes no warning.
         return pair_auc(estimator.transform(X), self.pairs.restrict(ids), ids).auc
 
 
 def pair_scorer(pairs: Pairs) -> PairScorer:
-    """Return a scorer for scikit-learn's searches: `pair_auc` after the estimator's `transform`.
+    """Return a scorer for scikit-learn's parameter searches that computes the AUC of pairs.
 
-    Only pairs whose samples are both in the scored fold are used. X must be a pandas frame whose
-    index contains the sample IDs that the pairs name, since a search passes on only some samples.
+    The scorer applies `pair_auc` to the output of the estimator's `transform`. Only pairs whose
+    samples are both in the scored fold are used. X must be a pandas DataFrame whose index contains
+    the sample IDs used in the pairs, because a search passes only some samples to the scorer.
 
     Use few, large folds: with k folds, a random pair lies in a given fold with probability 1 / k^2.
     A fold without must-links or without cannot-links cannot be scored.
@@ -236,7 +241,7 @@ def pair_scorer(pairs: Pairs) -> PairScorer:
     Parameters
     ----------
     pairs : Pairs
-        Pairs that name samples by the index of X.
+        Pairs of sample IDs from the index of X.
 
     Returns
     -------
@@ -282,7 +287,7 @@ def total_distances(
 def auc_over_counts(
     samples: Matrix, links: tuple[IntArray, IntArray], order: IntArray, counts: IntArray
 ) -> FloatArray:
-    """Return the AUC in the first features of an order, for each count."""
+    """Return the AUC in the first `count` features, for each count."""
     must, cannot = links
     together, apart = np.zeros(len(must)), np.zeros(len(cannot))
     found, done = [], 0
@@ -299,7 +304,8 @@ def auc_of_distances(
 ) -> PairAUC:
     """Compute the AUC from the distances of must-links and cannot-links.
 
-    The standard error is that of `n_independent` must-links and cannot-links. Default: all pairs.
+    The standard error is computed for `n_independent` must-links and cannot-links, by default for
+    all pairs.
     """
     m, n = len(together), len(apart)
     # Equal distances may differ in the last digit, depending on the order and scale of features.
@@ -308,7 +314,7 @@ def auc_of_distances(
 
 
 def share_of_wins(distances: FloatArray, m: int) -> float:
-    """Return the AUC of the distances from index m on against those before it."""
+    """Return the probability that a distance from index m on exceeds one before index m."""
     n = len(distances) - m
     return float((rankdata(distances)[m:].sum() - n * (n + 1) / 2) / (m * n))
 
@@ -325,11 +331,11 @@ def _hanley_mcneil(auc: float, m: int, n: int) -> float:
 
 
 def held_out_error(n_must: int, n_cannot: int) -> float:
-    """Return the standard error of a held-out AUC for the numbers of independent pairs.
+    """Return the standard error of a held-out AUC for given numbers of independent pairs.
 
-    It is the largest standard error of the Mann-Whitney statistic, that at an AUC of 0.5, increased
-    for the selection of features. The error at the observed AUC would be too small whenever the AUC
-    is too large by chance.
+    This is the standard error of the Mann-Whitney statistic at an AUC of 0.5, where it is largest,
+    increased to account for the selection of features. The error at the observed AUC would be too
+    small if the AUC is too large by chance.
     """
     variance = (n_must + n_cannot + 1) / (12 * n_must * n_cannot)
     return float(np.sqrt(REFITTING * variance))
@@ -337,7 +343,7 @@ def held_out_error(n_must: int, n_cannot: int) -> float:
 
 @dataclass(frozen=True)
 class PairRuns(Runs):
-    """Folds of pairs: fit to all samples and training pairs, evaluate on held-out pairs.
+    """Folds of pairs, for fitting with the training pairs and evaluating on held-out pairs.
 
     Parameters
     ----------
@@ -370,7 +376,7 @@ class PairRuns(Runs):
         cv: PairKFold,
         groups: IntArray | None = None,
     ) -> PairRuns:
-        """Split pairs of row numbers into folds that split no group."""
+        """Split pairs of row numbers into folds, without splitting groups."""
         check_between(pairs, groups)
         group_of: Groups | None = None if groups is None else dict(enumerate(groups.tolist()))
         check_enough(*read_units(pairs, group_of).independent, must_only=False)
@@ -383,7 +389,7 @@ class PairRuns(Runs):
 
     @property
     def n_folds(self) -> int:
-        """The number of folds that together hold out all pairs once."""
+        """The number of folds in each repeat."""
         return len(self.runs) // self.n_repeats
 
     @property
@@ -403,6 +409,6 @@ class PairRuns(Runs):
         return self.X, arguments_of(Given(pairs=pairs, groups=self.groups), selector)
 
     def measure(self, run: int, order: IntArray, counts: IntArray) -> FloatArray:
-        """Return the AUC of the held-out pairs in the first features, for each count."""
+        """Return the AUC of the held-out pairs in the first `count` features, for each count."""
         links = self.runs[run][1].rows({row: row for row in range(self.X.shape[0])})
         return auc_over_counts(self.X, links, order, counts)

@@ -1,4 +1,4 @@
-"""Cross-validation folds of pairs in which no sample is on both sides."""
+"""Cross-validation folds of pairs whose training and held-out parts share no sample."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from linkselect.pairs._links import link_graph, must_components
 Groups = Mapping[Hashable, Hashable]
 
 # With fewer independent pairs of a kind, an interval of two standard errors would extend from
-# chance to 1, and be uninformative.
+# chance to 1, which is uninformative.
 LEAST_INDEPENDENT = 5
 
 # Pairs implied by labels are listed before they are held out, and their number grows with the
-# square of the number of labels. Of more labels, this many, evenly spaced, are used.
+# square of the number of labels. Therefore, at most this many labels, evenly spaced, are used.
 MOST_LABELS = 2000
 
-# How many extra random splits to try if a fold lacks a kind of pairs by chance.
+# Number of additional random splits to try if a fold lacks a kind of pairs by chance.
 TRIALS = 3
 
 LEAVE_CONFLICTS_OUT = (
@@ -38,7 +38,7 @@ LEAVE_CONFLICTS_OUT = (
 
 
 class Units(NamedTuple):
-    """Sets of samples that stay on one side of a split, and the pairs between them.
+    """Sets of samples that stay on one side of a split, and the pairs between these sets.
 
     A unit is a set of samples that are joined by must-links or by a common group.
 
@@ -62,7 +62,7 @@ class Units(NamedTuple):
 
     @property
     def named(self) -> BoolArray:
-        """Whether at least one pair names each unit."""
+        """Whether each unit contains a sample of at least one pair."""
         found = np.zeros(self.n_units, dtype=bool)
         found[self.must] = True
         found[self.cannot] = True
@@ -72,8 +72,9 @@ class Units(NamedTuple):
     def independent(self) -> tuple[int, int]:
         """The numbers of independent must-links and cannot-links, which share no unit.
 
-        Each unit counts for one must-link at most. Cannot-links are chosen greedily, beginning with
-        those whose units occur in few others. A cannot-link inside a unit does not count.
+        Each unit counts for at most one must-link. Cannot-links are chosen greedily, starting with
+        those whose units occur in few other cannot-links. A cannot-link inside a unit is not
+        counted.
         """
         ends = self.cannot[self.cannot[:, 0] != self.cannot[:, 1]]
         degree = np.bincount(ends.ravel(), minlength=self.n_units)
@@ -87,10 +88,10 @@ class Units(NamedTuple):
 
 
 def read_units(pairs: Pairs, groups: Groups | None = None) -> Units:
-    """Group samples into units that must-links or common groups hold together.
+    """Combine samples that are connected by must-links or common groups into units.
 
-    If no unit is on both sides of a split, no sample is, and neither is a pair that follows from
-    other pairs.
+    If no unit is divided by a split, the two sides share no sample, and no held-out pair is implied
+    by training pairs.
     """
     ids = pairs.ids
     must, cannot = pairs.rows({sample: row for row, sample in enumerate(ids)})
@@ -106,7 +107,7 @@ def read_units(pairs: Pairs, groups: Groups | None = None) -> Units:
 
 
 def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") -> None:
-    """Raise an error if there are too few independent pairs to estimate anything.
+    """Raise an error if there are too few independent pairs for an estimate.
 
     Without cannot-links, must-links are compared with random pairs.
     """
@@ -115,37 +116,38 @@ def check_enough(n_must: int, n_cannot: int, must_only: bool, what: str = "") ->
         if found == 0:
             raise GuidedValueError(
                 f"Cannot validate: there are no {what}{kind}s.",
-                f"Add at least {LEAST_INDEPENDENT} between samples that no other pair names.",
+                f"Add at least {LEAST_INDEPENDENT} between samples that are in no other pair.",
             )
         if found < LEAST_INDEPENDENT:
             raise GuidedValueError(
                 f"Cannot validate: at least {LEAST_INDEPENDENT} independent {what}{kind}s are "
                 f"needed, but there {'is' if found == 1 else 'are'} {found}. Pairs are independent "
-                "if no sample, chain of must-links or group connects them.",
-                f"Add {kind}s between samples that no other pair names.",
+                "if they share no sample and no chain of must-links or group connects them.",
+                f"Add {kind}s between samples that are in no other pair.",
             )
 
 
 def check_between(pairs: Pairs, groups: IntArray | None) -> None:
-    """Raise an error if all pairs of row numbers lie inside groups."""
+    """Raise an error if every pair of row numbers lies within a single group."""
     if groups is None:
         return
     links = np.concatenate(pairs.rows({row: row for row in range(len(groups))}))
     if (groups[links[:, 0]] == groups[links[:, 1]]).all():
         raise GuidedValueError(
-            "Cannot validate: all pairs lie inside groups, but groups are held out and permuted as "
-            "a whole."
+            "Cannot validate: every pair lies within a single group, but groups are held out and "
+            "permuted as a whole."
         )
 
 
 class PairKFold:
-    """Cross-validation splitter of pairs; the samples are not split.
+    """Cross-validation splitter that splits pairs but not samples.
 
-    Held-out pairs and training pairs of a fold share no sample, not even through a chain of
+    The training and held-out pairs of a fold share no sample and are not connected by a chain of
     must-links. Otherwise, features in which a shared sample is an outlier would predict the
-    held-out pair without being informative. Samples that must-links join are assigned to the same
-    fold. A pair between two folds is never held out, and it is used for training only if it shares
-    no sample with the held-out pairs. Samples are assigned such that there are few such pairs.
+    held-out pair without being informative. Samples connected by must-links are assigned to the
+    same fold. A pair between two folds is never held out, and it is used for training only if it
+    shares no sample with the held-out pairs. Samples are assigned to folds such that few pairs lie
+    between two folds.
 
     Pairs that were chosen by looking at the samples (`Pairs.adaptive`) are used for training, but
     are never held out.
@@ -153,16 +155,16 @@ class PairKFold:
     Parameters
     ----------
     n_splits : int, default=5
-        The number of folds, at least 2. If some fold would have no must-link or no cannot-link to
-        train or to test, the number is reduced with a warning.
+        The number of folds, at least 2. If a fold would have no must-link or no cannot-link for
+        training or testing, the number is reduced and a warning is issued.
     n_repeats : int, default=1
-        The number of repeats, each with another random split.
+        The number of repeats, each with a different random split.
     random_state : int, RandomState instance or None, default=None
-        Determines the random splits.
+        Seed for the random splits.
 
     See Also
     --------
-    pair_auc_curve : Measure the AUC of held-out pairs at several numbers of features.
+    pair_auc_curve : Measure the AUC of held-out pairs for several numbers of features.
 
     Examples
     --------
@@ -193,10 +195,12 @@ class PairKFold:
         Parameters
         ----------
         pairs : Pairs
-            Pairs of sample IDs or row numbers. No cannot-link may contradict the must-links, see
-            `Pairs.without_conflicts`. If there are only must-links, folds contain only must-links.
+            Pairs of sample IDs or row numbers. No cannot-link may contradict the must-links (see
+            `Pairs.without_conflicts`). If there are only must-links, the folds contain only
+            must-links.
         groups : mapping of ID to group, optional
-            Samples of the same group, such as the same patient, stay on one side.
+            Samples of the same group, such as the same patient, are never split between the two
+            sides.
 
         Yields
         ------
@@ -239,7 +243,7 @@ def check_whole(name: str, value: Any, least: int) -> None:
 def _deal_often(
     units: Units, may_test: Kept, n_folds: int, n_repeats: int, rng: np.random.RandomState
 ) -> list[tuple[Kept, Kept]]:
-    """Return masks of training and held-out pairs, for as many folds as the pairs allow."""
+    """Return masks of the training and held-out pairs, for as many folds as possible."""
     for count in range(n_folds, 1, -1) if units.n_units else ():
         found: list[tuple[Kept, Kept]] = []
         for _ in range(n_repeats + TRIALS):
@@ -251,10 +255,10 @@ def _deal_often(
                 return found
     both = len(units.must) > 0 and len(units.cannot) > 0
     raise GuidedValueError(
-        "Cannot hold out pairs: a split needs two parts without common samples, each with "
+        "Cannot hold out pairs: a split requires two parts without common samples, each with "
         f"{'must-links and cannot-links' if both else 'two independent must-links'}. Given: "
         f"{pairs_text(len(units.must), len(units.cannot))}.",
-        "Add pairs between samples that no other pair names.",
+        "Add pairs between samples that are in no other pair.",
     )
 
 
@@ -267,7 +271,10 @@ def _sides(units: Units, may_test: Kept, inside: BoolArray) -> tuple[Kept, Kept]
 
 
 def _is_filled(side: Kept, units: Units) -> bool:
-    """Return whether a side has both kinds of pairs; with must-links only, two independent ones."""
+    """Return whether a side of a split has enough pairs.
+
+    It needs both kinds of pairs or, if all pairs are must-links, two independent ones.
+    """
     must, cannot = side
     if len(units.cannot):
         return bool(must.any() and cannot.any())
@@ -277,8 +284,9 @@ def _is_filled(side: Kept, units: Units) -> bool:
 def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> IntArray:
     """Assign units to folds with similar numbers of pairs, keeping linked units together.
 
-    Units connected by cannot-links are assigned to the same fold. If they exceed its size, they are
-    sorted such that linked units are close, and cut into as few pieces as possible.
+    Units connected by cannot-links are assigned to the same fold. If these units exceed the size of
+    a fold, they are sorted such that linked units are close, and divided into as few pieces as
+    possible.
     """
     shuffled = rng.permutation(units.n_units)
     ends = shuffled[units.cannot]
@@ -307,7 +315,7 @@ def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> In
 def _cut(whole: IntArray, loads: FloatArray, n_folds: int) -> list[IntArray]:
     """Cut connected units into pieces of similar load if they exceed the size of a fold.
 
-    The load of a unit consists of its fractions of the must-links and of the cannot-links.
+    The load of a unit consists of its proportions of the must-links and of the cannot-links.
     """
     load = loads[:, whole].sum(axis=0)
     # Folds of slightly unequal size are better than cutting pairs between folds.

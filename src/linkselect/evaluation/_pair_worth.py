@@ -31,7 +31,7 @@ LEAST_DISTANCE = 1e-300
 
 
 class PairWorth(NamedTuple):
-    """The influence of a pair: how the ranking changes if the pair is left out."""
+    """The influence of a pair, measured by how the ranking changes if the pair is left out."""
 
     a: Hashable
     """One sample of the pair."""
@@ -40,15 +40,15 @@ class PairWorth(NamedTuple):
     link: Link
     """The kind of pair: "must" for a must-link, "cannot" for a cannot-link."""
     rank_shift: float
-    """The mean absolute change of rank over all features; NaN if nothing can be compared."""
+    """The mean absolute change of rank over all features; NaN if the fit needs this pair."""
     n_replaced: float
-    """The number of selected features that others replace; NaN if nothing can be compared."""
+    """The number of selected features that are replaced; NaN if the fit needs this pair."""
     moved: tuple[Any, ...]
-    """The features whose rank changes most, by name if X has names, without unchanged ones."""
+    """Features with the largest changes of rank (except 0), by name if X has feature names."""
     score_change: FloatArray
     """The score of each feature without the pair, minus the score with it."""
     rank_change: IntArray
-    """The rank without the pair, minus the rank with it; empty if nothing can be compared."""
+    """The rank without the pair, minus the rank with it; empty if the fit needs this pair."""
 
 
 def pair_worth(
@@ -60,18 +60,18 @@ def pair_worth(
     n_moved: int = 5,
     n_jobs: int | None = None,
 ) -> list[PairWorth]:
-    """Compute how the scores and the ranking change if a pair is left out, for every pair.
+    """Compute how the scores and the ranking change if each of the pairs is left out.
 
     The changes are exact. For `ConstraintScore` they are computed in closed form, in time
     proportional to the number of pairs times the number of features. Any other selector is refitted
-    without each pair. A `random_state` that is None is replaced by a fixed seed, so that random
-    choices do not change the ranking. Groups of samples have no effect, since nothing is held out;
-    `StableSelector` resamples single samples here.
+    once for each pair, without this pair. A `random_state` that is None is replaced by a fixed
+    seed, so that random choices do not change the ranking. Groups of samples have no effect,
+    because nothing is held out; `StableSelector` resamples single samples here.
 
     A large change means that the ranking depends on this pair. Check such a pair, but do not assume
-    that it is wrong. If the selector cannot be fitted without a pair, such as the only must-link
-    for `ConstraintScore` or the only pair, nothing can be compared: `rank_shift`, `n_replaced` and
-    `score_change` are NaN, and `moved` and `rank_change` are empty.
+    that it is wrong. If the selector cannot be fitted without a pair, such as the only pair or, for
+    `ConstraintScore`, the only must-link, the rankings cannot be compared: `rank_shift`,
+    `n_replaced` and `score_change` are NaN, and `moved` and `rank_change` are empty.
 
     Parameters
     ----------
@@ -80,10 +80,11 @@ def pair_worth(
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
-        Must-links and cannot-links. Pairs that name a sample not in X are ignored. Contradictory
+        Must-links and cannot-links. Pairs with a sample that is not in X are ignored. Contradictory
         pairs are handled according to the selector's `on_conflict`.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     n_moved : int, default=5
         The maximum number of features in `moved`.
     n_jobs : int, optional
@@ -92,7 +93,7 @@ def pair_worth(
     Returns
     -------
     list of PairWorth
-        One entry for each pair, must-links first. Each takes 16 bytes per feature.
+        One entry for each pair, must-links first. Each entry needs 16 bytes per feature.
 
     See Also
     --------
@@ -116,7 +117,7 @@ def pair_worth(
     if describe(selector).sees != "pairs":
         raise GuidedValueError(
             f"{type(selector).__name__} does not use pairs, so they do not affect its ranking.",
-            "Pass a selector that uses them, such as ConstraintScore().",
+            "Pass a selector that uses pairs, such as ConstraintScore().",
         )
     held, row_of = inputs.pairs_among(X, pairs, sample_ids)
     if not held.n_must + held.n_cannot:
@@ -161,7 +162,7 @@ class _Found(NamedTuple):
 def _scores_at_once(
     fitted: Any, X: Any, held: Pairs, ids: tuple[Hashable, ...]
 ) -> FloatArray | None:
-    """Return the scores without each pair, if the selector can compute them all at once."""
+    """Return the scores without each pair if the selector can compute all of them at once."""
     compute = getattr(fitted, "_scores_without_each_pair", None)
     # Leaving out a must-link may resolve a conflict and restore a cannot-link that was dropped.
     if compute is None or held.n_conflicts:
@@ -171,7 +172,7 @@ def _scores_at_once(
 
 
 def _ranked(fitted: Any, scores: FloatArray) -> _Found:
-    """Rank as `ConstraintScore` does: small scores first, with ties up to rounding."""
+    """Rank features as `ConstraintScore` does, smallest score first, with ties up to rounding."""
     order = best_first(scores, greater_is_better=False)
     tied = with_equal_ties(scores, order)
     if tied is not scores:
@@ -197,7 +198,7 @@ def _refitted(
 def _compared(
     fitted: Any, linked: Linked, found: _Found | None, names: Any, n_moved: int
 ) -> PairWorth:
-    """Compare the ranking without a pair with the ranking from all pairs."""
+    """Compare the ranking without one pair with the ranking from all pairs."""
     # If all scores are missing without the pair but not with it, the selector needs the pair.
     if found is None or np.isnan(found.scores).all() > np.isnan(fitted.scores_).all():
         unknown = np.full(len(fitted.scores_), np.nan)
@@ -214,13 +215,13 @@ def _compared(
 
 
 def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
-    """Return the features whose rank changed most; ties go to the better-ranked ones."""
+    """Return the features whose rank changed most; of tied features, the better-ranked first."""
     farthest = np.lexsort((ranking, -distance))[:n_moved]
     return farthest[distance[farthest] > 0]
 
 
 class SuspectPair(NamedTuple):
-    """How strongly the other pairs contradict a pair."""
+    """A pair, and how strongly the other pairs contradict it."""
 
     a: Hashable
     """One sample of the pair."""
@@ -229,9 +230,9 @@ class SuspectPair(NamedTuple):
     link: Link
     """The kind of pair: "must" for a must-link, "cannot" for a cannot-link."""
     suspicion: float
-    """How suspicious the pair is; above 0 it is more similar to pairs of the other kind."""
+    """The suspicion; above 0, the pair is more similar to pairs of the other kind."""
     rank: int
-    """The rank by suspicion; 1 is the most suspicious pair."""
+    """The rank of the pair by suspicion; 1 is the most suspicious pair."""
 
 
 def suspect_pairs(
@@ -240,12 +241,12 @@ def suspect_pairs(
     """Sort pairs by how strongly the other pairs contradict them.
 
     Features are scaled to [0, 1] and weighted by how well they separate the must-links from the
-    cannot-links among the other pairs. With `a` and `b` the mean squared differences of must-links
-    and of cannot-links, the weight of a feature is `max(b - a, 0) / (a + b)`. Both means are shrunk
-    towards twice the variance, as if by one more pair. Let `d` be the weighted squared distance of
-    a pair, and `d_must` and `d_cannot` the mean distances of the other must-links and cannot-links.
-    The suspicion of a must-link is `log d - (log d_must + log d_cannot) / 2`, and that of a
-    cannot-link is the negative of this value.
+    cannot-links among the other pairs. Let `a` and `b` be the mean squared differences of
+    must-links and of cannot-links; the weight of a feature is `max(b - a, 0) / (a + b)`. Both means
+    are shrunk towards twice the variance, as if one more pair had this value. Let `d` be the
+    weighted squared distance of a pair, and `d_must` and `d_cannot` the mean distances of the other
+    must-links and cannot-links. The suspicion of a must-link is `log d - (log d_must + log
+    d_cannot) / 2`, and that of a cannot-link is the negative of this value.
 
     **Check the most suspicious pairs again, but do not drop them automatically.** A correct pair of
     unusual samples looks like a wrong pair, and such pairs are the most informative. With 10 % of
@@ -260,9 +261,10 @@ def suspect_pairs(
         The samples. The scale of the features has no effect.
     pairs : Pairs
         Must-links and cannot-links, at least one of each. They may contradict each other. Pairs
-        that name a sample not in X are ignored.
+        with a sample that is not in X are ignored.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
 
     Returns
     -------
@@ -298,7 +300,7 @@ def suspect_pairs(
 
 
 def _positions(X: Samples, must: IntArray, cannot: IntArray) -> FloatArray:
-    """Return the log distance of each pair, centred: negative like must-links, else positive."""
+    """Return the centred log distance of each pair; negative values are typical of must-links."""
     varying = np.flatnonzero(~X.constant_columns())
     if not len(varying):
         raise GuidedValueError("All features of X are constant.", "Pass features that vary.")
@@ -318,7 +320,7 @@ def _positions(X: Samples, must: IntArray, cannot: IntArray) -> FloatArray:
 
 
 def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArray:
-    """Sum weights and distances, of each pair and of the other pairs, over the features.
+    """Sum the weights and the distances of each pair and of the other pairs over the features.
 
     Returns
     -------
@@ -340,7 +342,7 @@ def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArra
     return np.concatenate(parts, axis=-1)
 
 
-# The sum of squared differences over some pairs for each feature, and the number of these pairs.
+# For each feature, the sum of squared differences over some pairs, and the number of these pairs.
 Summed = tuple[FloatArray, int]
 
 

@@ -1,4 +1,4 @@
-"""Test a ranking against permuted samples and against random features."""
+"""Significance tests of a ranking by permuted samples and by random features."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LEVEL = 0.025
 # Equal values may differ by rounding.
 ROUNDING = 1e-9
-# Without refitting the selector, permutations cost very little.
+# Without refitting the selector, permutations take very little time.
 MANY_PERMUTATIONS = 999
 # Progress is reported after this many permutations; it must not depend on the number of threads.
 PERMUTATIONS_PER_STEP = 4
@@ -31,7 +31,8 @@ PERMUTATIONS_PER_STEP = 4
 RANDOM_CHOICES = 39
 
 INSIDE_GROUPS = (
-    "Cannot test against chance: all pairs lie inside groups, but groups are permuted as a whole."
+    "Cannot test against chance: every pair lies within a single group, but groups are permuted as "
+    "a whole."
 )
 TOO_FEW_WAYS = (
     "Cannot test against chance: there are fewer than 40 distinct permutations of the samples "
@@ -68,7 +69,7 @@ def p_value(observed: float, null: FloatArray) -> float:
 
 
 def twice_the_mean(p_values: Sequence[float]) -> float:
-    """Combine p-values under arbitrary dependence by twice their mean (Vovk & Wang, 2020).
+    """Combine arbitrarily dependent p-values by doubling their mean (Vovk & Wang, 2020).
 
     Examples
     --------
@@ -85,10 +86,10 @@ def log_ways(counts: IntArray) -> float:
 
 @dataclass(frozen=True)
 class Arrangements:
-    """The valid permutations of samples: those that are equally likely under the null hypothesis.
+    """The permutations of the samples that are equally likely under the null hypothesis.
 
-    Samples are permuted within batches. The samples of a group move together, to the place of a
-    group of the same size.
+    Samples are permuted within batches. The samples of a group are exchanged as a whole with those
+    of a group of the same size.
 
     Attributes
     ----------
@@ -110,7 +111,7 @@ class Arrangements:
         rows: IntArray | None = None,
         labelled: IntArray | None = None,
     ) -> Arrangements:
-        """Construct the permutations of some or all samples within groups and batches.
+        """Construct the permutations of some or all samples that respect groups and batches.
 
         Parameters
         ----------
@@ -121,7 +122,7 @@ class Arrangements:
         rows : array of int, optional
             The samples to permute. Default: all.
         labelled : array of int, optional
-            Samples that are exchanged only with each other.
+            Labelled samples, which are exchanged only with each other.
         """
         moving = np.arange(n_samples) if rows is None else np.asarray(rows)
         group = moving if groups is None else row_codes(groups, n_samples, "groups")[moving]
@@ -154,7 +155,7 @@ class Arrangements:
         return found
 
     def count(self, rows: IntArray) -> float:
-        """Return the number of distinct ways to place the groups that contain these samples."""
+        """Return the number of distinct ways to permute the groups that contain these samples."""
         found = 0.0
         for block in self.blocks:
             n_all, n_named = len(block), int(np.isin(block, rows).any(axis=1).sum())
@@ -162,7 +163,7 @@ class Arrangements:
         return float(np.exp(min(found, 700.0)))
 
     def draw(self, rng: np.random.RandomState) -> IntArray:
-        """Draw a permutation: entry i is the sample that replaces sample i."""
+        """Draw a permutation, in which entry i is the sample that replaces sample i."""
         to = np.arange(self.n_samples)
         for block in self.blocks:
             to[block] = block[rng.permutation(len(block))]
@@ -177,7 +178,7 @@ class ChanceTest(NamedTuple):
     p_value : float or None
         The one-sided p-value.
     chance : float or None
-        The mean over permutations.
+        The mean estimate over permutations.
     reason : str or None
         The reason why there is no p-value.
     """
@@ -199,27 +200,29 @@ def against_chance(
 
     Under the null hypothesis that X is unrelated to the supervision, all valid permutations of the
     samples are equally likely. The estimate is recomputed on permuted samples, including the
-    ranking of the features, while pairs and labels stay in place. This is valid if they were chosen
-    without looking at X.
+    ranking of the features, while pairs and labels stay in place. The test is valid if pairs and
+    labels were chosen without looking at X.
 
-    If ranking again takes too long, or if some pairs were chosen by looking at X, only the held-out
-    samples of each fold are permuted among themselves. The features, ranked on other samples, stay
-    the same. This gives a p-value for each fold, and twice their mean is a valid p-value.
+    If ranking the features again takes too long, or if some pairs were chosen by looking at X, only
+    the held-out samples of each fold are permuted among themselves. The ranking of the features,
+    which used other samples, is kept. This gives a p-value for each fold, and twice the mean of
+    these p-values is a valid p-value.
 
     Parameters
     ----------
     rankings : FoldRankings
         The ranking of each fold.
     n_selected : int
-        The number of features to evaluate, unless each fold chooses its own.
+        The number of features to evaluate, unless each fold chooses its own number.
     ways : Arrangements
         The valid permutations.
     n_permutations : int
-        The number of permutations on which to rank again; 0 to permute within folds only.
+        The number of permutations for which features are ranked again; 0 to permute only within
+        folds.
     seed : int
-        Determines the permutations.
+        Seed for the permutations.
     track : callable
-        Wraps the list of steps, for example in a progress bar.
+        A function that wraps the list of steps, for example in a progress bar.
     """
     held_out = rankings.held_out
     if held_out.is_inside(ways):
@@ -249,7 +252,7 @@ def against_chance(
 def _within_folds(
     rankings: FoldRankings, n_selected: int, ways: Arrangements, seed: int
 ) -> ChanceTest:
-    """Permute the held-out samples of each fold among themselves, without ranking again."""
+    """Permute the held-out samples of each fold among themselves, and keep the rankings."""
     held_out, best = rankings.held_out, rankings.best(n_selected)
     inside = [ways.among(held_out.named(fold)) for _, fold in best]
     smallest = [
@@ -275,18 +278,19 @@ def _within_folds(
 def against_random(rankings: FoldRankings, n_selected: int, seed: int) -> tuple[float, float]:
     """Test whether the selected features are better than the same number of random features.
 
-    The p-value is the larger of two. The first is that of a one-sided t-test of the difference over
-    independent held-out samples or pairs. The second is the rank of the observed value among 39
-    random selections of features, which accounts for differences between features.
+    The p-value is the larger of two p-values. The first is obtained by a one-sided t-test of the
+    difference over independent held-out samples or pairs. The second is obtained from the rank of
+    the observed value among 39 random selections of features, which accounts for differences
+    between features.
 
     Parameters
     ----------
     rankings : FoldRankings
         The ranking of each fold.
     n_selected : int
-        The number of features to evaluate, unless each fold chooses its own.
+        The number of features to evaluate, unless each fold chooses its own number.
     seed : int
-        Determines the random selections.
+        Seed for the random selections.
 
     Returns
     -------

@@ -37,7 +37,7 @@ from linkselect.selectors._wrapper import arguments_of
 
 # Progress is reported after this many permutations; it must not depend on the number of threads.
 PERMUTATIONS_PER_STEP = 8
-# Seconds between writes of the store. Writing takes time, so not every result is written at once.
+# Seconds between writes to the store. Writing takes time, so results are not written one by one.
 SECONDS_PER_WRITE = 30
 
 
@@ -66,13 +66,14 @@ class Known:
         given = read_given(selector, X, y, pairs, sample_ids, listed=False)
         if given.is_empty:
             needed = "y" if sees != "pairs" else "pairs or y"
-            raise GuidedValueError(f"There is no supervision to test {name}.", f"Pass {needed}.")
+            raise GuidedValueError(f"Testing {name} requires supervision.", f"Pass {needed}.")
         n_samples = samples.shape[0]
         if groups is not None:
             given = replace(given, groups=row_codes(groups, n_samples, "groups"))
         if given.pairs is not None:
             return cls(samples, given, _ways_of_pairs(given, n_samples, groups, batches))
-        # Selectors of other libraries may accept a numeric target; then all samples are labelled.
+        # Selectors of other libraries may accept a numeric target, for which all samples are
+        # labelled.
         ours = hasattr(selector, "sees")
         codes = classes_seen(selector, y)[0] if ours else row_codes(y, n_samples, "y")
         ways = Arrangements.of(n_samples, groups, batches, np.flatnonzero(codes >= 0))
@@ -90,7 +91,7 @@ class Known:
         )
 
     def fingerprint(self, method: Any, seed: int) -> str:
-        """Return a hash of everything on which the scores depend."""
+        """Return a hash of all inputs on which the scores depend."""
         pairs = None if self.given.pairs is None else self.given.pairs.__getstate__()
         known = np.asarray(self.given.y), pairs, self.given.sample_ids, self.ways.blocks
         what = type(method).__qualname__, method.get_params(), self.X, *known, seed
@@ -127,7 +128,7 @@ def _check_enough(n_ways: float, problem: str = TOO_FEW_WAYS) -> None:
 
 
 def for_scores(selector: Any) -> Any:
-    """Clone a selector, configured to compute `scores_` and as little else as possible."""
+    """Clone a selector, and configure it to compute little more than `scores_`."""
     if not hasattr(selector, "sees"):
         return Ranked(clone(selector))
     copy = clone(selector)
@@ -156,7 +157,7 @@ def permute(
     track: Track,
     kept: ScoreStore | None,
 ) -> None:
-    """Fill in the scores: first those of the observed samples, then those of permutations."""
+    """Compute the scores of the observed samples, then those of the permutations, in place."""
 
     def fit(given: Given) -> FloatArray:
         fitted = clone(method).fit(known.X, **arguments_of(given, method))
@@ -193,7 +194,7 @@ def permute(
 
 
 class ScoreStore:
-    """Scores on disk, with one array per permutation, so that each can be read separately."""
+    """A file of scores with one array per permutation, so that each can be read separately."""
 
     def __init__(self, path: Path, call: str) -> None:
         self._path, self._call = path, call
@@ -225,7 +226,7 @@ class ScoreStore:
         return n_found
 
     def save(self, scores: FloatArray, *, at_once: bool = False) -> None:
-        """Write the scores if there are new ones and the last write is long enough ago."""
+        """Write the scores if there are new ones and the last write was long enough ago."""
         late = at_once or time.monotonic() - self._written > SECONDS_PER_WRITE
         if len(scores) <= self._n_kept or not late:
             return

@@ -14,7 +14,7 @@ from linkselect.evaluation._significance import Difference
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure of several methods, with tests of their differences.
+    """A performance measure of several methods, with tests of their differences.
 
     Parameters
     ----------
@@ -25,7 +25,7 @@ class Measure:
     curves : dict of str to Curve
         The measure of each method and of features in random order.
     all_features : tuple of float
-        The measure with all features, for each split or fold.
+        The value of the measure with all features, for each split or fold.
     differences : tuple of Difference
         The tests between every two methods, and between each method and features in random order.
     """
@@ -49,12 +49,12 @@ class Measure:
 
     @property
     def by_chance(self) -> float:
-        """The mean of features in random order."""
+        """The mean value of features in random order."""
         return float(self.curves[RANDOM].values.mean())
 
     @property
     def with_all(self) -> float:
-        """The mean with all features."""
+        """The mean value with all features."""
         return float(np.mean(self.all_features))
 
     def difference(self, one: str, other: str) -> Difference:
@@ -62,7 +62,7 @@ class Measure:
         return next(d for d in self.differences if {d.better, d.worse} == {one, other})
 
     def mean_text(self, method: str) -> str:
-        """Return the mean of a method as text; a dash if it was not evaluated."""
+        """Return the mean of a method as text, or a dash if the method was not evaluated."""
         return self.value_text(self.means[method]) if method in self.means else "-"
 
     def value_text(self, value: float) -> str:
@@ -70,7 +70,7 @@ class Measure:
         return f"{100 * value:.1f} %" if self.name == "accuracy" else f"{value:.2f}"
 
     def gap_text(self, gap: float) -> str:
-        """Return a difference as text: of accuracy in points, of AUC as a decimal number."""
+        """Return a difference as text: accuracy in percentage points, AUC as a decimal number."""
         return f"{100 * gap:.1f} points" if self.name == "accuracy" else f"{gap:.3f}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,12 +90,13 @@ class HeldOutPairs(Measure):
     Parameters
     ----------
     name : {"AUC"}
-        The measure: how often a held-out cannot-link is farther apart than a held-out must-link.
+        The measure, which is the probability that a held-out cannot-link is farther apart than a
+        held-out must-link.
     methods : tuple of str
-        The methods that were evaluated, in the order given: those that use pairs or no supervision.
+        The methods that were evaluated, in the order given. They use pairs or no supervision.
     curves : dict of str to Curve
-        The AUC of each method over the number of features, with one row for each fold. The curve
-        named "random choice" is that of features in random order.
+        The AUC of each method for several numbers of features, with one row for each fold. The
+        curve named "random choice" is that of features in random order.
     all_features : tuple of float
         The AUC with all features, for each fold.
     differences : tuple of Difference
@@ -104,12 +105,12 @@ class HeldOutPairs(Measure):
     n_must, n_cannot : int
         The numbers of must-links and cannot-links.
     n_folds, n_repeats : int
-        The number of folds, and how often they were repeated with another random split.
+        The number of folds and the number of their repeats, each with a different random split.
     standard_error : dict of str to float
         The standard error of the mean over folds and numbers of features. It is the same for every
         method.
     stability : dict of str to float
-        How similar the best features of each method are between folds (Nogueira's index).
+        The similarity of the best features of each method between folds (Nogueira's index).
     seconds : dict of str to float
         The median time to fit each method in a fold.
     """
@@ -164,18 +165,18 @@ class Comparison:
     methods : tuple of str
         The names of the methods, in the order given.
     n_samples, n_features : int
-        The size of the data set.
+        The numbers of samples and features.
     top : int
         The number of best features for which `overlap` and `stability` are computed.
     spearman, overlap : tuple of tuples of float
         The agreement of every two methods fitted to all samples: Spearman's correlation of the
         rankings, and the proportion of the `top` features that they share.
     stability : dict of str to float
-        How similar the `top` features of each method are between splits, or between folds without
-        labels (Nogueira's index): 1 if they are always the same, about 0 by chance. NaN if `top` is
-        the number of all features.
+        The similarity of the `top` features of each method between splits or, without labels,
+        between folds (Nogueira's index). It is 1 if the features are always the same, about 0 by
+        chance, and NaN if `top` is the number of all features.
     seconds : dict of str to float
-        The median time to fit each method in a split, or in a fold without labels.
+        The median time to fit each method in a split or, without labels, in a fold.
     rankings : dict of str to tuple of int
         The features ranked by each method fitted to all samples, best first.
     saw : dict of str to str
@@ -197,7 +198,7 @@ class Comparison:
     level : float
         The significance level for adjusted p-values.
     held_out_pairs : HeldOutPairs or None
-        The evaluation on held-out pairs; None without pairs, or with too few.
+        The evaluation on held-out pairs; None without pairs or with too few pairs.
     """
 
     methods: tuple[str, ...]
@@ -221,7 +222,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The evaluations: by accuracy if there are labels, then by held-out pairs."""
+        """The available evaluations: by accuracy on labels, then by held-out pairs."""
         found: list[Measure] = []
         if self.accuracy is not None:
             all_features, differences = self.all_features or (), self.differences or ()
@@ -239,7 +240,7 @@ class Comparison:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """The methods, best first: by accuracy, or by held-out pairs without labels."""
+        """The methods, best first, by accuracy or, without labels, by held-out pairs."""
         return tuple(self.measures[0].means)
 
     @property
@@ -253,7 +254,7 @@ class Comparison:
 
     @property
     def summary(self) -> tuple[str, ...]:
-        """The main results in sentences: the best method and significant differences."""
+        """The main results in sentences, such as the best method and significant differences."""
         return tuple(sentences.summarize(self))
 
     def __repr__(self) -> str:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 # docs/pairs_alone.md reports the experiments.
 WORTH = (
-    "Interpret held-out pairs with care: the best method on them tends to be more accurate than a "
-    "randomly chosen one, but often is not the most accurate. Held-out pairs cannot determine how "
-    "many features to keep."
+    "Interpret results on held-out pairs with care: the method with the highest AUC tends to be "
+    "more accurate than a randomly chosen one, but it is often not the most accurate. Held-out "
+    "pairs cannot determine how many features to keep."
 )
 
 
@@ -53,9 +53,10 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
         f"{_numbers(held_out)}: {_who_led(held_out)}."
     )
     yield (
-        "The AUC is how often a held-out cannot-link is farther apart than a held-out must-link, "
-        "in features ranked by pairs of other samples; 0.5 is chance. The uncertainty of each mean "
-        f"AUC is ± {2 * held_out.standard_error[held_out.leader]:.2f} (2 standard errors)."
+        "The AUC is the probability that a held-out cannot-link is farther apart than a held-out "
+        "must-link, in features ranked with pairs of other samples; 0.5 corresponds to chance. The "
+        "uncertainty of each mean AUC is "
+        f"± {2 * held_out.standard_error[held_out.leader]:.2f} (2 standard errors)."
     )
     yield from _differences(held_out, found.level)
     if found.accuracy is None:
@@ -63,7 +64,7 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     yield f"{_with_all(found, held_out)}."
     unmeasured = [name for name in found.methods if name not in held_out.methods]
     if unmeasured:
-        yield f"Not evaluated on held-out pairs, because they use labels: {', '.join(unmeasured)}."
+        yield f"Not evaluated on held-out pairs because labels are used: {', '.join(unmeasured)}."
     yield WORTH
 
 

@@ -99,9 +99,9 @@ def corrected_t_test(
     too often. The corrected resampled t-test replaces the factor `1 / n_splits` of the variance by
     `1 / n_splits + n_test / n_train` (Nadeau & Bengio 2003).
 
-    Accuracy is a multiple of `1 / n_test`. If all differences are equal, the variance is therefore
-    not zero but too small to be seen. Its lower bound is the variance of rounding to a multiple of
-    `1 / n_test`, which is `1 / (12 n_test^2)`.
+    Accuracy is always a multiple of `1 / n_test`. Even if all observed differences are equal, their
+    true variance is therefore not zero, but too small to be observed. It is at least the variance
+    of rounding to a multiple of `1 / n_test`, which is `1 / (12 n_test^2)`.
 
     Parameters
     ----------
@@ -111,7 +111,7 @@ def corrected_t_test(
         The numbers of training and test samples in each split.
     n_folds : int, optional
         For repeated cross-validation, the number of folds in each repeat. All repeats hold out the
-        same pairs, so together they count for no more degrees of freedom than two repeats.
+        same pairs, so the degrees of freedom are limited to those of two repeats.
 
     Returns
     -------
@@ -161,7 +161,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def p_text(p: float) -> str:
-    """Return a p-value as text with few digits; very small ones as an upper bound.
+    """Return a p-value as text with few digits, or as an upper bound if it is very small.
 
     Examples
     --------
@@ -188,7 +188,7 @@ def paired_differences(
     Returns
     -------
     tuple of Difference
-        The tests, by decreasing difference.
+        The tests, sorted by decreasing difference.
     """
     means = {name: curve.values.mean(axis=1) for name, curve in curves.items()}
     tested = []
@@ -203,6 +203,6 @@ def paired_differences(
 
 
 def stability_of_best(orders: Sequence[IntArray], top: int) -> float:
-    """Return Nogueira's stability index of the `top` first features of several orders."""
+    """Return Nogueira's stability index of the first `top` features of several rankings."""
     features = np.arange(len(orders[0]))
     return nogueira_index(np.array([np.isin(features, order[:top]) for order in orders]))

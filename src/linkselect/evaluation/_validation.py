@@ -1,4 +1,4 @@
-"""Validate a ranking: held-out supervision, selection frequencies, correlated features."""
+"""Validate a ranking by held-out supervision, selection frequencies and correlated features."""
 
 from __future__ import annotations
 
@@ -36,43 +36,44 @@ MOST_WITH_TWINS = 300
 
 @dataclass(frozen=True)
 class Validation:
-    """How reliable a ranking is: performance, significance, stability and correlated features.
+    """Reliability of a ranking: performance, significance, stability and correlated features.
 
     Attributes
     ----------
     estimate : Estimate or None
-        How well the selected number of features performs on held-out pairs or labels. None without
-        supervision, or with too little.
+        The performance of the selected number of features on held-out pairs or labels. None without
+        supervision or with too little of it.
     p_value : float or None
         The p-value of a permutation test. Under the null hypothesis, X is unrelated to the pairs or
         labels. None if no valid test is possible.
     p_random : float or None
         The p-value of a test against the same number of random features. Under the null hypothesis,
-        the selected features are no better. It is at least `p_value`.
+        the selected features are no better than random ones. `p_random` is at least `p_value`.
     reason : str or None
         The reason why there is no estimate or no p-value, as a sentence.
     selected : tuple of int
         The selected features, best first.
     frequencies : tuple of float
         The selection frequency of each feature, in column order: the proportion of resamples in
-        which it is selected. Empty if there is too little supervision to divide into halves.
+        which it is selected. The tuple is empty if there is too little supervision to divide into
+        halves.
     together : tuple of float
         For each selected feature, the proportion of resamples that select the feature itself or one
         that is highly correlated with it. A method that avoids redundancy selects only one of
-        several correlated features, so the frequency of each alone is misleading.
+        several correlated features, so their individual frequencies are misleading.
     n_resamples : int
         The number of resamples on which the features were ranked.
     n_unranked : int
         The number of resamples with too little supervision to rank features.
     pairs_left : tuple of float or None
         The mean numbers of must-links and cannot-links whose samples are both in a resample. None
-        if the method was not given pairs.
+        if no pairs were passed to the method.
     twins : tuple of tuple of Twin
         For each of the first 300 selected features, up to three features that are highly correlated
         with it (at least 0.9 or at most -0.9), by decreasing correlation.
     left_out : tuple of (int, Twin)
-        Each feature that is not selected but highly correlated with a selected one, and the most
-        correlated of these.
+        Each feature that is not selected but highly correlated with a selected feature, and the
+        selected feature with which it is most correlated.
     """
 
     estimate: Estimate | None
@@ -92,7 +93,7 @@ class Validation:
     def better_than_chance(self) -> bool | None:
         """Whether the selected features agree with the supervision: `p_value` is at most 0.025.
 
-        None if there is no p-value.
+        The value is The value is None if there is no p-value.
         """
         return None if self.p_value is None else self.p_value <= LEVEL
 
@@ -157,22 +158,23 @@ def validate(
     held-out pairs or labels? How often is each selected feature selected on resamples? Which
     features are highly correlated with a selected one?
 
-    The estimate is the pair AUC, or the accuracy of the nearest neighbour, on samples that no
-    training pair or label names. Pairs are held out in two halves that share no sample, and
+    The estimate is the pair AUC, or the accuracy of the nearest neighbour, on samples whose pairs
+    or labels are not used for training. Pairs are held out in two halves that share no sample, and
     labelled samples in 3 to 5 folds. In each fold, the features are selected from fewer pairs or
     labels than are available, so the estimate tends to be low.
 
-    "Better than chance" means that the selected features agree with the pairs or labels. This is a
-    permutation test (see `p_value`) at a one-sided level of 2.5 %. It is valid if the pairs were
-    chosen without looking at X, so pairs in `Pairs.adaptive` are never held out. "Better than
-    random" compares the selected features with the same number of random features.
+    "Better than chance" means that the selected features agree with the pairs or labels. This is
+    tested by permutation (see `p_value`) at a one-sided level of 2.5 %. The test is valid if the
+    pairs were chosen without looking at X, so pairs in `Pairs.adaptive` are never held out. "Better
+    than random" means that the selected features perform better than the same number of random
+    features.
 
-    Resamples are complementary halves of the samples. Samples that are joined by must-links or a
-    group stay together. A half contains the pairs whose samples are both in it.
+    Resamples are complementary halves of the samples. Samples that are connected by must-links or a
+    group stay together. Each half contains the pairs whose samples are both in this half.
 
     The numbers of folds, permutations and resamples (10 to 50) depend only on the size of X and the
-    method, so that repeated calls give the same result. A slow method is not ranked again on
-    permuted samples, so its test needs more pairs for the same power.
+    method, so that repeated calls give the same result. With a slow method, features are not ranked
+    again on permuted samples, so the test needs more pairs to reach the same power.
 
     The estimate cannot determine the best number of features. A method may also fail on data on
     which another method performs well.
@@ -180,32 +182,33 @@ def validate(
     Parameters
     ----------
     selector : selector
-        A selector that has `order_` after fitting. If it is already fitted to X, it is not refitted
-        to all of X.
+        A selector that has the attribute `order_` after fitting. If the selector is already fitted
+        to X, it is not refitted to all of X.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
         Labels of all or some samples. If pairs are given, labels are ignored, unless the selector
         uses labels only or the pairs are `pairs | Pairs.from_labels(y)`. In the last case, labels
-        are held out if there are at least 30, and the training pairs of a fold name no held-out
-        sample.
+        are held out if at least 30 samples are labelled, and the training pairs of a fold contain
+        no held-out sample.
     pairs : Pairs, optional
         Must-links and cannot-links.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     groups : array-like of shape (n_samples,), optional
         The group of each sample, such as the patient. Groups are held out as a whole, including
         unlabelled samples, and permuted as a whole among groups of the same size.
     batches : array-like of shape (n_samples,), optional
         The batch of each sample, such as the plate. Samples are permuted within batches only.
     random_state : int, default=0
-        Determines folds, permutations, resamples and random features, and seeds the selector if its
-        own `random_state` is None.
+        Seed for folds, permutations, resamples and random features, and for the selector if its own
+        `random_state` is None.
     track : callable, default=iter
-        Wraps the list of steps, for example in a progress bar.
+        A function that wraps the list of steps, for example in a progress bar.
     rankings : FoldRankings, optional
-        The `rankings` of `choose_number`, to avoid refitting. If `choose_number` repeated its
-        folds, the estimate is the mean over all repeats.
+        The `rankings` in the result of `choose_number`, which avoid refitting. If `choose_number`
+        repeated its folds, the estimate is the mean over all repeats.
     n_resamples : int, optional
         The number of resamples for selection frequencies. Default: 10 to 50, as described above.
 
@@ -216,7 +219,7 @@ def validate(
 
     See Also
     --------
-    pair_auc_curve : Measure the AUC of held-out pairs at several numbers of features.
+    pair_auc_curve : Measure the AUC of held-out pairs for several numbers of features.
     compare : Compare several methods.
     StableSelector : Rank features by their selection frequency.
 
@@ -262,18 +265,18 @@ def validate(
 
 
 def _check_same_groups(rankings: FoldRankings, groups: IntArray | None) -> None:
-    """Raise an error for folds with other groups, which may have a group on both sides."""
+    """Raise an error if the folds were made with other groups, which they may have split."""
     dealt = rankings.held_out.groups
     if groups is not None and (dealt is None or not np.array_equal(groups, dealt)):
         raise GuidedValueError(
-            "The rankings come from folds with other groups, or without groups.",
+            "The rankings were computed on folds with other groups, or without groups.",
             "Pass the same groups to choose_number.",
             "rankings",
         )
 
 
 def _fits_per_fold(rankings: FoldRankings | None) -> int:
-    """Return the number of fits per fold; a fold that chooses its number of features needs more."""
+    """Return the number of fits per fold, which is larger if folds choose a number of features."""
     chooses = rankings is not None and rankings.numbers is not None
     return 1 + FOLDS_INSIDE if chooses else 1
 
@@ -309,7 +312,7 @@ def _measure(
     effort: Effort,
     track: Track,
 ) -> Measured:
-    """Evaluate the held-out supervision and compare with chance, random and all features."""
+    """Evaluate the rankings on held-out supervision, and test them against chance."""
     held_out, tested, seed = rankings.held_out, rankings.first(effort.n_repeats), ranker.seed
     ways = held_out.arrangements(batches)
     found = against_chance(tested, n_selected, ways, effort.n_permutations, seed, track)
@@ -337,7 +340,7 @@ def _measure(
 
 
 def _selected(fitted: Any, X: Any, n_features: int) -> IntArray:
-    """Return the selected features of a fitted selector, best first; check that X fits to it."""
+    """Check that X matches a fitted selector, and return the selected features, best first."""
     order = order_of(fitted)
     ours, theirs = getattr(fitted, "feature_names_in_", None), names_of(X)
     renamed = ours is not None and theirs is not None and list(ours) != list(theirs)

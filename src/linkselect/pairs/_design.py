@@ -1,4 +1,4 @@
-"""Pairs from a study design: equal or different values of columns, within or across another."""
+"""Pairs from a study design, which is given as columns of equal and different values."""
 
 from __future__ import annotations
 

@@ -84,6 +84,6 @@ def spelt_otherwise(
 
 
 def _spelling(sample: Hashable) -> str:
-    """Normalize an id: 7, "7", "007", "7.0" and " 7" become equal, and so do "S1" and "s1"."""
+    """Normalise an id: 7, "7", "007", "7.0" and " 7" become equal, and so do "S1" and "s1"."""
     text = str(sample).strip().casefold().removesuffix(".0")
     return text.lstrip("0") or "0" if text.isdecimal() else text

@@ -76,8 +76,8 @@ def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
         meant = "class" if noun == "label" else noun
         verb = "is" if empty.sum() == 1 else "are"
         warn_user(
-            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} treated as missing: the text "
-            f"{' or '.join(found)}.",
+            f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} {' or '.join(found)} and "
+            f"{verb} treated as missing.",
             hint=f'If it is a {meant}, rename it, for example to "none".',
         )
 
@@ -183,7 +183,7 @@ class LoneClass:
 
 def is_missing(label: Any, minus_one: bool = True) -> bool:
     """Return whether a label or id is None, NaN, NaT or pandas.NA, or -1 if `minus_one`."""
-    # pandas.NA cannot be compared, so it is recognized by the name of its type.
+    # pandas.NA cannot be compared, so it is recognised by the name of its type.
     if label is None or type(label).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(label, str | tuple):
@@ -249,7 +249,7 @@ def draw_links(
 
 
 def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> IntArray:
-    """Draw numbers of pairs out of `total`, without listing all of them."""
+    """Draw distinct numbers of pairs below `total`, without listing all."""
     if wanted is None:
         return np.arange(total)
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= total:

@@ -96,12 +96,18 @@ def validation_lines(summary: Summary) -> list[str]:
         return _significance_lines(summary)
     estimate = found["estimate"]
     if estimate is not None:
-        contrast = " against random pairs" if estimate.get("contrast") == "random pairs" else ""
+        contrast = estimate.get("contrast")
+        against = " against random pairs" if contrast == "random pairs" else ""
         lines.append(
-            f"Held-out {_held_out(estimate)}{contrast}: {_measured(estimate)[:-1]}; chance "
+            f"Held-out {_held_out(estimate)}{against}: {_measured(estimate)[:-1]}; chance "
             f"{estimate['chance']:.2f}, random features {estimate['random_features']:.2f}, all "
             f"features {estimate['all_features']:.2f})."
         )
+        if contrast:
+            others = "two random samples are" if "random" in contrast else "a cannot-link is"
+            lines.append(
+                f"The AUC is the probability that {others} farther apart than a must-link."
+            )
         lines += _claim_lines(found)
     if found["reason"]:
         lines.append(found["reason"])

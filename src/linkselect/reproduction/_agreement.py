@@ -18,7 +18,7 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Tolerance:
-    """The largest difference that counts as agreement, in points or relative to the publication."""
+    """A tolerance for agreement, in points or as a share of the published number."""
 
     distance: float
     relative: bool = False

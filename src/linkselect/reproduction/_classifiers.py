@@ -132,7 +132,7 @@ def _svm_accuracy(
 ) -> float:
     from sklearn.svm import SVC
 
-    # Normalize, so that a cost has the same effect for any number and scale of features.
+    # Normalise, so that a cost has the same effect for any number and scale of features.
     scale = np.trace(inside) / len(inside) or 1.0
     fitted = SVC(C=cost, kernel="precomputed").fit(inside / scale, y_train)
     return float(np.mean(fitted.predict(outside / scale) == y_test))

@@ -205,9 +205,8 @@ def folders(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
         return [cache_folder()]
     if not Path(named).is_dir():
         raise DataNotFoundError(
-            f"{'data_dir' if data_dir else 'LINKSELECT_DATA'} is {str(named)!r}, but there is no "
-            "such folder. Pass the folder of the data files, or none to download the available "
-            "data sets."
+            f"There is no folder {str(named)!r} ({'data_dir' if data_dir else 'LINKSELECT_DATA'}). "
+            "Pass the folder of the data files, or none to download the available data sets."
         )
     return [Path(named), cache_folder()]
 

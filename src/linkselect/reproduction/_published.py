@@ -20,8 +20,8 @@ class Published(NamedTuple):
     std: float | None
     n_features: str
 
-    def beside(self, ours: float, *, comparable: bool = True) -> Cell:
-        """Return a cell of the published number, or None if not comparable, and our number."""
+    def cell(self, ours: float, *, comparable: bool = True) -> Cell:
+        """Return a cell with our number and, if comparable, the published number."""
         value = self.value if comparable else None
         return Cell(self.dataset, self.method, self.setting, self.n_features, value, ours)
 

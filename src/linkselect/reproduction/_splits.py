@@ -101,9 +101,7 @@ def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
     members = _members(y)
     smallest = min(map(len, members))
     if p > smallest:
-        raise ValueError(
-            f"p={p}, but the smallest class has only {many(smallest, 'row')}."
-        )
+        raise ValueError(f"p={p}, but the smallest class has only {many(smallest, 'row')}.")
     drawn = [random.choice(rows, p, replace=False) for rows in members]
     return np.sort(np.concatenate(drawn))
 

@@ -94,7 +94,7 @@ class Store:
         found = {wanted[key]: stored for key, stored in read.items() if stored is not None}
         if len(found) < len(read):
             changed = many(len(read) - len(found), "row")
-            warn_user(f"Ignoring {changed} of {self.path}, changed since the result was stored.")
+            warn_user(f"Ignoring {changed} of {self.path}, modified by another program.")
         return found
 
     def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> StoredResult:

@@ -22,11 +22,11 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class ConstraintScore(PairSelector):
-    """Rank features by how little they differ on must-links and how much on cannot-links.
+    """Rank features by how much they differ on must-links relative to cannot-links.
 
-    With `M` and `C` the sums of `(f_i - f_j)^2` over must-links and over cannot-links, the score
-    of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2);
-    smaller is better.
+    Let `M` and `C` be the sums of `(f_i - f_j)^2` over must-links and over cannot-links. The score
+    of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2); smaller
+    is better.
 
     The difference depends on the scale of a feature; the ratio does not. The ratio is not suitable
     for very few pairs: it is unstable, and features that have equal values on all must-links by

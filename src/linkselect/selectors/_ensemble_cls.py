@@ -23,12 +23,12 @@ from linkselect.selectors._supervised_selectors import PairSelector
 class EnsembleCLS(PairSelector):
     """Rank features by a constrained Laplacian Score averaged over random subsamples (EnsCLS).
 
-    The score of a feature is the mean of `ConstrainedLaplacianScore(variant="2014")` over the
-    members of an ensemble that contain it, each a random subset of the samples (a bag) and of the
-    features (a subspace); smaller is better. This is EnsCLS as described by Salmi, Hammouche &
-    Macaire. Features are assigned to members in shuffled rounds, so that each is in at least one
-    member and their counts differ by at most one. If `n_estimators` is too small for that,
-    subspaces are larger than `max_features`.
+    Each member of the ensemble uses a random subset of the samples (a bag) and of the features (a
+    subspace). The score of a feature is the mean of `ConstrainedLaplacianScore(variant="2014")`
+    over the members that contain the feature; smaller is better. This is EnsCLS as described by
+    Salmi, Hammouche & Macaire. Features are assigned to members in shuffled rounds, so that each is
+    in at least one member and their counts differ by at most one. If `n_estimators` is too small
+    for that, subspaces are larger than `max_features`.
 
     Bags preserve the supervision. With pairs, a bag contains every sample in a pair. With labels,
     it contains the fraction `max_samples` of each class, but at least two samples. The same

@@ -21,8 +21,8 @@ class FCBF(InformationSelector):
     """Select relevant features that no better feature makes redundant (FCBF).
 
     A feature f is relevant if its symmetric uncertainty with the class,
-    `2 I(f; class) / (H(f) + H(class))`, exceeds `threshold`. Relevant features are visited from
-    the best to the worst. Each one that has not been removed is predominant, and removes every
+    `2 I(f; class) / (H(f) + H(class))`, exceeds `threshold`. Relevant features are visited from the
+    best to the worst. A visited feature that has not been removed is predominant. It removes every
     worse feature q for which it is an approximate Markov blanket: its symmetric uncertainty with q
     is at least that of q with the class. Values that are equal up to rounding tie, and ties go to
     the earlier column. The label -1 is an ordinary class here.

@@ -11,8 +11,8 @@ from linkselect.selectors._neighbor_graph import NeighborGraphSelector
 class LaplacianScore(NeighborGraphSelector):
     """Rank features by how little they vary between neighbouring samples.
 
-    With W the matrix of weights between neighbours, D the diagonal matrix of its row sums and
-    `L = D - W`, the score of a feature f is `f'Lf / g'Dg`, where g is f minus its mean weighted by
+    Let W be the matrix of weights between neighbours, D the diagonal matrix of its row sums and
+    `L = D - W`. The score of a feature f is `f'Lf / g'Dg`, where g is f minus its mean weighted by
     D; smaller is better.
 
     Not suitable if noise features outnumber the others, since neighbours are found in all features.

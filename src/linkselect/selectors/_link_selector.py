@@ -28,14 +28,14 @@ SHARE, MOST_FEATURES = 0.9, 300
 class LinkSelector(PairSelector):
     """Select features that together explain most of the variation expected from pairs and labels.
 
-    Features are scaled and centred. Each is modelled as a draw f of a Gaussian process over the
-    samples with covariance `K = FF'`, where F contains all features. Pairs and labels are noisy
-    observations of f: a must-link states that `f_i - f_j = 0`, a label that f_i is the value of its
-    class. A link of weight w counts w times. All links together count as ten at most, which limits
-    the harm of a few wrong links among many. Given these observations, f has the second moment
-    `T = E[ff' | known]`. The value of a set S of features is the part of T that a ridge regression
-    on them explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger is better. Features are added one
-    by one, each time the one with the largest gain.
+    Features are scaled and centred. Each feature f is modelled as a draw from a Gaussian process
+    over the samples with covariance `K = FF'`, where F contains all features. Pairs and labels are
+    noisy observations of f: a must-link states that `f_i - f_j = 0`, and a label states that f_i is
+    the value of its class. A link of weight w counts w times. The links have a combined weight of
+    at most ten, which limits the effect of a few wrong links among many. Given these observations,
+    f has the second moment `T = E[ff' | known]`. The value of a set S of features is the part of T
+    that a ridge regression on these features explains, `tr(T F_S (F_S'F_S + r I)^-1 F_S')`; larger
+    is better. Features are added one by one, each time the one with the largest gain.
 
     A feature therefore gains little if it varies within must-links or classes, or if it repeats
     features selected before. Samples without a pair or label contribute through K. Without

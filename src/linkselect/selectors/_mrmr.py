@@ -19,10 +19,11 @@ from linkselect.selectors._selector import Track
 class MRMR(InformationSelector):
     """Select features that are relevant to the class and share little information (mRMR).
 
-    The first feature has the largest relevance, its mutual information with the class. Each further
-    feature maximises relevance minus (MID) or divided by (MIQ) redundancy, its mean mutual
-    information with the features already selected (natural logarithm). Values that are equal up to
-    rounding tie, and ties go to the earlier column. The label -1 is an ordinary class here.
+    The relevance of a feature is its mutual information with the class, and its redundancy is its
+    mean mutual information with the features already selected (natural logarithm). The first
+    feature has the largest relevance. Each further feature maximises relevance minus redundancy
+    (MID) or relevance divided by redundancy (MIQ). Values that are equal up to rounding tie, and
+    ties go to the earlier column. The label -1 is an ordinary class here.
 
     Not suitable for features that matter only together: each is compared only with the class and
     with single other features. The search takes `n_features_to_select` steps; the other features

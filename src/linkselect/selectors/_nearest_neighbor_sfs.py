@@ -26,10 +26,11 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 class NearestNeighborSFS(LabelSelector):
     """Select features one by one by the accuracy of a nearest-neighbour classifier (SFS-1NN).
 
-    At each step, forward selection adds the feature with which most samples have the label of their
-    nearest neighbour; larger is better. A feature adds one squared difference to each distance, so
-    no model is refitted. Equally near neighbours are taken in row order, or in the order in which a
-    split lists its training samples; features with equal accuracy are taken in column order.
+    At each step, forward selection adds the feature that maximises the number of samples with the
+    same label as their nearest neighbour; larger is better. A feature adds one squared difference
+    to each distance, so no model is refitted. Equally near neighbours are taken in row order, or in
+    the order in which a split lists its training samples; features with equal accuracy are taken in
+    column order.
 
     Not suitable for few labelled samples: many features then have the same accuracy, and the first
     column wins. For pairs, use a method such as `SimilarityConstraintScore`. Samples with the label

@@ -18,7 +18,7 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class Redundancy(Wrapper):
-    """Select features that a selector ranks high and that correlate little with each other.
+    """Select features that a selector ranks high and that are weakly correlated with each other.
 
     The first feature is the selector's best. Each further feature maximises
     `(1 - weight) * merit - weight * largest |correlation| with the selected features`, where the

@@ -18,13 +18,14 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 class ReliefF(LabelSelector):
     """Rank features by how much they differ between nearby samples of different classes (ReliefF).
 
-    The score of a feature is, averaged over all samples, its mean difference to the `n_neighbors`
-    nearest samples of each other class c, weighted by `prior_c / (1 - prior_own)`, minus its mean
-    difference to the nearest samples of the same class; larger is better. The difference of two
-    samples is `|f_i - f_j| / range` in a numeric feature; in a discrete feature, it is 0 for equal
-    and 1 for different values. The nearest samples have the smallest sum of differences over all
-    features; ties go by row. With two classes and one neighbour, this is Relief on all samples. The
-    label -1 is an ordinary class here.
+    The score of a feature is an average over all samples. For each sample, it adds the mean
+    difference from the `n_neighbors` nearest samples of each other class c, weighted by
+    `prior_c / (1 - prior_own)`, and subtracts the mean difference from the nearest samples of the
+    same class; larger is better. The difference between two samples is `|f_i - f_j| / range` in a
+    numeric feature; in a discrete feature, it is 0 for equal and 1 for different values. The
+    nearest samples have the smallest sum of differences over all features; ties go by row. With two
+    classes and one neighbour, this is Relief on all samples. The label -1 is an ordinary class
+    here.
 
     Not suitable for data with many irrelevant features, which dominate the distances used to find
     neighbours. Time is quadratic in the number of samples. If a class has fewer than `n_neighbors`

@@ -45,8 +45,8 @@ MANY_BYTES = 2 << 30
 class SimilarityConstraintScore(PairSelector):
     """Select the features whose Gaussian kernel best matches a target similarity of samples.
 
-    With `w(F)` the Gaussian kernel on a subset F of the features and `T` the target similarity, 1
-    for two samples that should be alike and 0 for two that should differ, the score of F is the sum
+    Let `w(F)` be the Gaussian kernel on a subset F of the features. The target similarity `T` is 1
+    for two samples that should be alike and 0 for two that should differ. The score of F is the sum
     of `(w_ij(F) - T_ij)^2` over ordered pairs; smaller is better. At each step, forward selection
     adds the feature that gives the smallest score. Adding features decreases kernel values, which
     improves the match between groups and worsens it within groups. The score therefore has a

@@ -18,11 +18,12 @@ class SpectralScore(NeighborGraphSelector):
     """Rank features by their smoothness on a neighbour graph, measured by its spectrum (SPEC).
 
     Let Ln be the normalised Laplacian of the graph, (lambda_j, xi_j) its eigenpairs, D the diagonal
-    matrix of its degrees, and `h = D^(1/2) f` scaled to norm 1. The score of a feature f is for
+    matrix of its degrees, and `h = D^(1/2) f` scaled to norm 1. The score of a feature f depends on
+    `style`:
 
-    - style 1: `h' Ln h`; smaller is better,
-    - style 2: `h' Ln h / (1 - (h'xi_1)^2)`, equal to the Laplacian Score; smaller is better,
-    - style 3: the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
+    - For style 1, it is `h' Ln h`; smaller is better.
+    - For style 2, it is `h' Ln h / (1 - (h'xi_1)^2)`, the Laplacian Score; smaller is better.
+    - For style 3, it is the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
 
     Styles 1 and 3 are not suitable for features without a natural zero, because they depend on the
     offset of a feature: style 1 favours features with a large mean compared with their spread.

@@ -17,11 +17,11 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 class TraceRatio(LabelSelector):
     """Select the subset with the largest ratio of between-class to within-class scatter.
 
-    This is the Fisher Score of a subset: with b and w the scatter between and within classes of
-    each feature, the ratio of a subset is `sum b / sum w`; larger is better. For every size, the
-    subset with the largest ratio is found exactly. Features are ordered by `b - ratio_ * w` at the
-    optimum of the chosen size, so the selected features are that subset. The label -1 is an
-    ordinary class here.
+    Let b and w be the between-class and within-class scatter of each feature. The ratio of a
+    subset, its Fisher Score, is `sum b / sum w`; larger is better. For every size, the subset with
+    the largest ratio is found exactly. Features are ordered by `b - ratio_ * w` at the optimum of
+    the chosen size, so the selected features are that subset. The label -1 is an ordinary class
+    here.
 
     Not suitable for features in different units: unlike the Fisher Score, the ratio depends on
     scale, and features with large scatter count more. Constant features are left out and rank last.

@@ -1,4 +1,4 @@
-"""Text tables: blocks of lines, quotes far down the file, very many columns."""
+"""Tests of text tables: blocks of lines, late quotes, and very many columns."""
 
 import csv
 import subprocess
@@ -45,7 +45,7 @@ def test_the_same_table_with_and_without_quotes(tmp_path, how):
     assert read_rows(quoted, Reading(label="y", id_column="id")).ids == ("s1", "s2", "s3", "s4")
 
 
-def test_a_quote_below_many_lines(tmp_path):
+def test_a_quote_after_many_lines(tmp_path):
     lines = ["x,y,note", *(f"{i},{i / 3!r},a" for i in range(300_000)), '7,8,"b, c\nd"']
     path = tmp_path / "t.csv"
     path.write_text("\n".join([*lines, "9,10,a"]) + "\n")
@@ -60,7 +60,7 @@ def test_a_quote_below_many_lines(tmp_path):
         read_table(path, Reading(label="note"))
 
 
-def test_text_that_begins_late(tmp_path):
+def test_text_in_later_blocks(tmp_path):
     """A column that is numeric in the first block may be text further down."""
     lines = ["x,y,z", *(["1,2,3"] * 800_000), *(["1,a,3"] * 800_001)]
     path = tmp_path / "t.csv"
@@ -82,7 +82,7 @@ def test_text_that_begins_late(tmp_path):
         (f'a,b,y\n1,2,u\n1,"{"2" * 200_000}",u\n1,2,u\n', "line 3: field larger"),
     ],
 )
-def test_the_line_is_named(tmp_path, text, words):
+def test_errors_name_the_line(tmp_path, text, words):
     path = tmp_path / "t.csv"
     path.write_bytes(text.encode("latin-1"))
     with pytest.raises(InputError) as caught:
@@ -96,7 +96,7 @@ def test_a_separator_that_is_not_ascii(tmp_path):
     np.testing.assert_array_equal(read_table(path, Reading(separator="§")).X, [[1, 2], [3, 4]])
 
 
-def test_a_line_that_does_not_fit(tmp_path):
+def test_a_line_that_exceeds_the_memory_limit(tmp_path):
     path = tmp_path / "t.csv"
     path.write_bytes(b"a,b\n1,2\n3," + b"0" * (6 << 20) + b"\n")
     with pytest.raises(InputError, match="does not fit"):

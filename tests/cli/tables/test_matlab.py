@@ -1,4 +1,4 @@
-"""MATLAB files: the same arrays as SciPy reads, and errors for files that crash it."""
+"""Tests of MATLAB files: the same arrays as SciPy, and errors for files that crash it."""
 
 import struct
 import warnings
@@ -17,7 +17,7 @@ FROM_MATLAB = Path(scipy.io.__file__).parent / "matlab" / "tests" / "data"
 
 @pytest.mark.parametrize("options", [{}, {"do_compression": True}, {"format": "4"}], ids=str)
 @pytest.mark.parametrize("kind", ["f8", "f4", "u1", "i2", "sparse"])
-def test_arrays_that_scipy_wrote(tmp_path, kind, options):
+def test_arrays_written_by_scipy(tmp_path, kind, options):
     path = tmp_path / "t.mat"
     X = np.arange(12.0).reshape(4, 3) if kind == "sparse" else np.arange(12).reshape(4, 3)
     stored = csc_matrix(X) if kind == "sparse" else X.astype(kind)
@@ -31,8 +31,8 @@ def test_arrays_that_scipy_wrote(tmp_path, kind, options):
 
 
 @pytest.mark.skipif(not FROM_MATLAB.is_dir(), reason="SciPy was installed without its test files")
-def test_files_that_matlab_wrote():
-    """Both byte orders, versions 4.2 to 7.4."""
+def test_files_written_by_matlab():
+    """Test both byte orders, and versions 4.2 to 7.4."""
     n_compared = 0
     for path in sorted(FROM_MATLAB.glob("test[dms]*[tex]_*.mat")):
         with warnings.catch_warnings():
@@ -91,7 +91,7 @@ def sparse_file(rows, starts, values, shape=(4, 3)):
         (([0], [0, 1], [1], (2**31 - 1, 1)), "does not fit"),
     ],
 )
-def test_a_sparse_matrix_that_does_not_fit_itself(tmp_path, parts, words):
+def test_an_inconsistent_sparse_matrix(tmp_path, parts, words):
     path = tmp_path / "t.mat"
     path.write_bytes(sparse_file([0, 3], [0, 1, 2, 2], [1, 2]))
     np.testing.assert_array_equal(
@@ -111,7 +111,7 @@ def test_a_value_stored_twice_is_added_up(tmp_path):
 
 
 @pytest.mark.parametrize(("place", "number"), [(0, 9), (0, 0), (1, 1e300)])
-def test_a_sparse_matrix_of_version_4_that_does_not_fit_itself(tmp_path, place, number):
+def test_an_inconsistent_sparse_matrix_of_version_4(tmp_path, place, number):
     path = tmp_path / "t.mat"
     scipy.io.savemat(path, {"X": csc_array(np.eye(4)[:, :3])}, format="4")
     np.testing.assert_array_equal(read_table(path).X.toarray(), np.eye(4)[:, :3])
@@ -122,7 +122,7 @@ def test_a_sparse_matrix_of_version_4_that_does_not_fit_itself(tmp_path, place, 
         read_table(path)
 
 
-def test_an_array_that_unpacks_to_too_much(tmp_path):
+def test_an_array_that_is_too_large_when_decompressed(tmp_path):
     path = tmp_path / "t.mat"
     scipy.io.savemat(path, {"X": np.zeros((1 << 20, 40))}, do_compression=True)
     assert path.stat().st_size < 1 << 20
@@ -130,7 +130,7 @@ def test_an_array_that_unpacks_to_too_much(tmp_path):
         read_table(path, Reading(max_memory="20MB"))
 
 
-def test_what_is_no_matrix_is_refused(tmp_path):
+def test_values_that_are_not_matrices_are_refused(tmp_path):
     path = tmp_path / "t.mat"
     for version in "45":
         scipy.io.savemat(path, {"X": np.eye(3) * 1j}, format=version)
@@ -149,7 +149,7 @@ def test_what_is_no_matrix_is_refused(tmp_path):
         read_table(path)
 
 
-def test_a_reader_that_does_not_end_is_ended(tmp_path, monkeypatch):
+def test_a_reader_that_does_not_return_is_stopped(tmp_path, monkeypatch):
     resource = pytest.importorskip("resource")
     monkeypatch.setattr("linkselect.cli._tables.own_process._SECONDS", 0)
     assert resource.RLIMIT_CPU is not None

@@ -1,4 +1,4 @@
-"""Tables of every format, good and bad, read from real files."""
+"""Tests of valid and invalid tables of every format, read from files."""
 
 import contextlib
 import datetime
@@ -99,7 +99,7 @@ def test_every_format_gives_the_same_table(kind, tmp_path):
 
 
 @pytest.mark.parametrize("kind", [*KINDS, ".svmlight"])
-def test_every_format_is_refused_if_it_does_not_fit(kind, tmp_path):
+def test_every_format_respects_the_memory_limit(kind, tmp_path):
     path, how = table_of(kind, tmp_path)
     refused(path, "does not fit", "--max-memory", **how, max_memory="40")
 
@@ -134,7 +134,7 @@ def test_labels_ids_and_dropped_columns_by_name(tmp_path):
     np.testing.assert_array_equal(table.codes(), [0, -1, 1, 1])
 
 
-def test_minus_one_is_a_class_unless_told_otherwise(tmp_path):
+def test_minus_one_is_a_class_by_default(tmp_path):
     path = write(tmp_path / "t.csv", "x,y\n1,-1\n2,1\n3,1\n4,-1\n")
     assert read_table(path, Reading(label="y")).classes == ["-1", "1"]
     assert read_table(path, Reading(label="y", unlabelled="-1")).classes == ["1"]
@@ -254,7 +254,7 @@ def test_text_in_a_late_block_is_found(tmp_path):
     refused(write(tmp_path / "t.csv", "\n".join(lines)), "line 500002", "'y'", "'oops'")
 
 
-def test_wrong_columns_are_answered_with_the_nearest(tmp_path):
+def test_errors_for_unknown_columns_suggest_the_nearest(tmp_path):
     path = write(tmp_path / "t.csv", CSV)
     refused(path, "'Kind'", "--label", "Did you mean 'kind'", label="Kind")
     refused(path, "--id-column", "Did you mean 'width'", id_column="widht")
@@ -263,7 +263,7 @@ def test_wrong_columns_are_answered_with_the_nearest(tmp_path):
     refused(path, "no column is left", drop=("width", "height", "kind"))
 
 
-def test_labels_that_are_no_classes(tmp_path):
+def test_labels_that_are_not_classes(tmp_path):
     refused(write(tmp_path / "t.csv", "x,y\n1,\n2,\n"), "is empty", label="y")
     refused(
         write(tmp_path / "u.csv", "x,y\n1,2.5\n2,3.5\n3,1\n"),
@@ -272,12 +272,12 @@ def test_labels_that_are_no_classes(tmp_path):
     )
 
 
-def test_ids_that_name_no_row_or_two(tmp_path):
+def test_missing_and_duplicate_ids(tmp_path):
     refused(write(tmp_path / "t.csv", "x,i\n1,a\n2,a\n"), "'a'", "2 rows", id_column="i")
     refused(write(tmp_path / "u.csv", "x,i\n1,a\n2,\n"), "row 2", "empty", id_column="i")
 
 
-def test_what_a_container_keeps_of_files_is_available(tmp_path, monkeypatch):
+def test_the_file_cache_of_a_container_counts_as_available(tmp_path, monkeypatch):
     for folder in ("_CGROUP", "_PROC"):
         monkeypatch.setattr(limits, folder, tmp_path)
     (tmp_path / "memory.max").write_text("10000000\n")
@@ -373,7 +373,7 @@ def test_duplicate_names_in_parquet(tmp_path):
     refused(path, "'x'", "2 times")
 
 
-def test_a_parquet_bomb_is_refused_by_what_it_declares(tmp_path):
+def test_a_parquet_bomb_is_refused_by_its_declared_size(tmp_path):
     path = tmp_path / "t.parquet"
     zeros = pa.array(np.zeros(5_000_000))
     pyarrow.parquet.write_table(pa.table({"x": zeros, "y": zeros}), path)
@@ -381,7 +381,7 @@ def test_a_parquet_bomb_is_refused_by_what_it_declares(tmp_path):
     refused(path, "5,000,000 rows x 2 columns", max_memory="20MB")
 
 
-def test_a_parquet_bomb_that_lies_is_stopped_while_it_is_read(tmp_path, monkeypatch):
+def test_a_parquet_bomb_with_a_false_size_is_stopped_during_reading(tmp_path, monkeypatch):
     path = tmp_path / "t.parquet"
     zeros = pa.array(np.zeros(5_000_000))
     pyarrow.parquet.write_table(pa.table({"x": zeros, "y": zeros}), path)
@@ -475,7 +475,7 @@ def test_a_pickle_in_an_array_is_never_run(tmp_path):
     assert not mark.exists()
 
 
-def test_array_that_promises_more_than_it_has(tmp_path):
+def test_an_array_shorter_than_declared(tmp_path):
     path = tmp_path / "t.npy"
     np.save(path, np.zeros((2, 2)))
     path.write_bytes(path.read_bytes().replace(b"(2, 2)", b"(9, 9)"))
@@ -491,7 +491,7 @@ def test_a_zip_bomb_is_stopped(tmp_path):
     refused(path, "does not fit", max_memory="20MB")
 
 
-def test_a_zip_bomb_that_lies_about_its_size(tmp_path):
+def test_a_zip_bomb_with_a_false_size(tmp_path):
     path = tmp_path / "t.npz"
     np.savez_compressed(path, X=np.zeros((1 << 20, 8)))
     content = bytearray(path.read_bytes())
@@ -515,7 +515,7 @@ def test_a_zip_bomb_that_lies_about_its_size(tmp_path):
         (np.zeros((2, 2), dtype="M8[s]"), ["datetime"]),
     ],
 )
-def test_arrays_that_are_no_tables(array, words, tmp_path):
+def test_arrays_that_are_not_tables(array, words, tmp_path):
     np.save(tmp_path / "t.npy", array)
     refused(tmp_path / "t.npy", *words)
     np.savez(tmp_path / "t.npz", X=array)
@@ -581,7 +581,7 @@ def test_sparse_arff_is_refused(tmp_path):
 # -- files that are not what they seem -------------------------------------------------------
 
 
-def test_names_that_lie(tmp_path):
+def test_misleading_file_names(tmp_path):
     pyarrow.parquet.write_table(pa.table({"x": [1, 2]}), tmp_path / "t.csv")
     refused(tmp_path / "t.csv", ".parquet")
     write(tmp_path / "t.parquet", CSV)
@@ -593,7 +593,7 @@ def test_names_that_lie(tmp_path):
     refused(tmp_path / "u.npz", "contains no arrays")
 
 
-def test_what_is_no_table(tmp_path):
+def test_paths_that_are_not_tables(tmp_path):
     refused(tmp_path, "folder")
     write(tmp_path / "iris.csv", CSV)
     refused(tmp_path / "irsi.csv", "no file", "Did you mean 'iris.csv'")
@@ -611,7 +611,7 @@ def test_sizes(text, size):
 
 
 @pytest.mark.parametrize("text", ["", "many", "-1", "0", "1.2.3GB", "1e999"])
-def test_sizes_that_are_none(text):
+def test_invalid_sizes(text):
     with pytest.raises(UsageError, match="500MB"):
         parse_size(text)
 
@@ -646,7 +646,7 @@ def test_a_header_that_cannot_be_split(tmp_path):
         ({"encoding": "utf-16"}, "save the table as UTF-8"),
     ],
 )
-def test_options_that_cannot_be(how, words, tmp_path):
+def test_invalid_options(how, words, tmp_path):
     refused(write(tmp_path / "t.csv", "x,y\n1,2\n"), words, error=UsageError, **how)
 
 
@@ -688,13 +688,13 @@ def test_an_array_of_negative_size(shape, tmp_path):
     refused(path, "its header states the shape")
 
 
-def test_a_wrong_label_is_answered_with_the_arrays_too(tmp_path):
+def test_the_error_for_an_unknown_label_lists_arrays(tmp_path):
     np.savez(tmp_path / "t.npz", X=VALUES, labels=[0, 1, 0, 1])
     refused(tmp_path / "t.npz", "Did you mean 'labels'", label="lables")
     refused(tmp_path / "t.npz", "There are: X, labels, x0", label="zzz")
 
 
-def test_numbers_as_labels_and_ids_are_written_as_people_do(tmp_path):
+def test_numeric_labels_and_ids_are_written_without_decimals(tmp_path):
     frame = pa.table({"x": [1.0, 2.0, 3.0], "y": [0.1, 2.0, 0.1], "i": [0.0, 1.0, 2.5]})
     pyarrow.parquet.write_table(frame, tmp_path / "t.parquet")
     table = read_table(tmp_path / "t.parquet", Reading(label="y", id_column="i"))
@@ -705,7 +705,7 @@ def test_numbers_as_labels_and_ids_are_written_as_people_do(tmp_path):
     refused(tmp_path / "t.parquet", "row 2", "empty", id_column="i")
 
 
-def test_labels_are_missing_as_values_are(tmp_path):
+def test_missing_labels_are_marked_like_missing_values(tmp_path):
     path = write(tmp_path / "t.csv", "x,y\n1,a\n2,NA\n3,a\n4,\n5,?\n6,NaN\n7,-1\n8,b\n")
     table = read_table(path, Reading(label="y", unlabelled="-1"))
     assert table.labels.tolist() == ["a", None, "a", None, None, None, None, "b"]
@@ -724,7 +724,7 @@ def test_labels_are_missing_as_values_are(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [".csv", ".parquet", ".feather", ".arff"])
-def test_rows_are_read_whatever_the_columns_hold(kind, tmp_path):
+def test_rows_are_read_whatever_other_columns_contain(kind, tmp_path):
     path, how = table_of(kind, tmp_path)
     assert read_table(path).left_out == ("kind",)
     table = read_rows(path, Reading())
@@ -732,7 +732,7 @@ def test_rows_are_read_whatever_the_columns_hold(kind, tmp_path):
     assert read_rows(path, Reading(**how)).classes == ["a", "b"]
 
 
-def test_a_wide_sparse_table_is_checked_as_it_is():
+def test_a_wide_sparse_table_is_checked_without_conversion():
     X = csr_array((np.array([1.0, np.nan, np.inf]), ([0, 1, 4000], [0, 7, 9])), (5000, 200_000))
     table = Table(X, tuple(map(str, range(200_000))), None, None, "t.svm")
     tracemalloc.start()

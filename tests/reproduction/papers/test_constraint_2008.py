@@ -1,4 +1,4 @@
-"""The Constraint Score paper: its protocol, and its numbers from the papers' data."""
+"""Tests of the Constraint Score paper: its protocol, and its published numbers."""
 
 import warnings
 from functools import cache
@@ -36,10 +36,10 @@ def wine(method, run=0, **parameters):
     return compute(Unit(constraint_2008.EXPERIMENT, "Wine", method, run, tuple(parameters.items())))
 
 
-# -- the protocol, on data that scikit-learn ships ---------------------------------------------
+# -- the protocol, on data included in scikit-learn --------------------------------------------
 
 
-def test_a_unit_ranks_on_the_first_half_and_measures_on_the_second():
+def test_a_unit_ranks_on_the_first_half_and_is_evaluated_on_the_second():
     X, y = load_dataset("Wine").X, load_dataset("Wine").y
     train, test = first_half(y)
     order = ls.FisherScore().fit(X[train], y[train]).order_
@@ -49,7 +49,7 @@ def test_a_unit_ranks_on_the_first_half_and_measures_on_the_second():
     np.testing.assert_allclose(found["accuracy"], 100 * expected, atol=1e-6)
 
 
-def test_test_rows_cannot_change_a_ranking(monkeypatch):
+def test_test_rows_do_not_change_a_ranking(monkeypatch):
     dataset = load_dataset("Wine")
     test = first_half(dataset.y)[1]
     X = dataset.X.copy()
@@ -70,7 +70,7 @@ def test_test_rows_cannot_change_a_ranking(monkeypatch):
     np.testing.assert_array_equal(ranked[:half], ranked[half:])
 
 
-def test_runs_draw_other_pairs_and_repeat_exactly():
+def test_runs_draw_different_pairs_and_are_reproducible():
     first = wine("Constraint Score-2", must=5, cannot=5)
     assert wine("Constraint Score-2", must=5, cannot=5) == first
     others = [wine("Constraint Score-2", run, must=5, cannot=5) for run in range(1, 6)]
@@ -79,7 +79,7 @@ def test_runs_draw_other_pairs_and_repeat_exactly():
     assert wine("Constraint Score-1", must=5, cannot=5) != first
 
 
-def test_scaling_by_maximum_frees_wine_of_its_13th_feature():
+def test_scaling_by_maximum_improves_the_ranking_of_wine():
     raw = np.mean(wine("Fisher Score")["accuracy"])
     scaled = np.mean(wine("Fisher Score", scaling="maximum")["accuracy"])
     assert scaled > raw + 10  # the paper: normalization significantly improves
@@ -91,12 +91,12 @@ def test_labels_are_drawn_until_there_are_two_classes():
     assert 99 in rows
 
 
-def test_methods_that_draw_nothing_have_one_run():
+def test_methods_without_random_pairs_have_one_run():
     units = PAPER.tables[2].units(7)
     assert len(units) == len(set(units)) == 4 * (3 + 2 * 7)
 
 
-# -- all of it, small ---------------------------------------------------------------------------
+# -- all tables and figures with one run --------------------------------------------------------
 
 
 @needs_data
@@ -158,8 +158,8 @@ def test_tables_2_and_3_agree(dataset):
 
 @needs_data
 def test_constants_explain_the_laplacian_score_of_soybean():
-    # 14 features are constant and rank last here, while 0 / 0 came out as rounding noise there. The
-    # printed mean, 79.4, is where a few of them come first.
+    # In Soybean, 14 features are constant. They rank last here; in the paper, 0 / 0 gave rounding
+    # noise. The published mean of 79.4 is obtained if a few of them come first.
     dataset = load_dataset("Soybean", DATA)
     X, y = dataset.X, dataset.y
     train, test = first_half(y)

@@ -33,19 +33,19 @@ def test_claims_hold_on_curves_as_published():
     assert all(held.values()), held
 
 
-def test_claims_fail_where_another_method_leads():
+def test_claims_fail_if_another_method_leads():
     results = {unit: as_published(unit) for unit in CURVES.units(1)}
     for unit, result in results.items():
         if unit.method == "FCBF":
             result["nearest"] = [value + 0.3 for value in result["nearest"]]
     held = verdicts(CURVES.claims(results))
-    assert not held["1-NN is best on Yale with FRLL-Q"]
+    assert not held["On Yale, 1-NN is most accurate with FRLL-Q"]
     overall = [value for text, value in held.items() if "highest mean" in text]
     assert len(overall) == 3
     assert not any(overall)
 
 
-def test_a_method_that_stays_behind_is_named():
+def test_a_method_that_never_catches_up_is_named():
     results = {unit: as_published(unit) for unit in CURVES.units(1)}
     for unit, result in results.items():
         if unit.method == "MRMR-Diff":
@@ -84,7 +84,7 @@ def test_times():
 
 @pytest.fixture
 def few_faces(load_data, monkeypatch):
-    """Measure at three numbers of features, on the data at hand."""
+    """Use three numbers of features and the available data."""
     load_data("yale_32x32")
     monkeypatch.setattr(frll_2013, "COUNTS", (5, 50, 1024))
     return DATA

@@ -1,4 +1,4 @@
-"""The similarity score paper: what methods see, units that tables share, and its figures."""
+"""Tests of the similarity score paper: data seen by methods, shared units, and figures."""
 
 import json
 from functools import cache
@@ -74,7 +74,7 @@ def test_the_wrapper_scores_prototypes_on_the_training_rows():
 
 
 @pytest.mark.parametrize("method", ["ReliefF", "mRMR", "C1", "C2", "eps^S"])
-def test_supervised_methods_see_prototypes_alone(method):
+def test_supervised_methods_see_only_prototypes(method):
     problem = make_problem()
     X = problem.X.copy()
     X[problem.labels < 0] = np.random.default_rng(9).random((18, 5))
@@ -82,7 +82,7 @@ def test_supervised_methods_see_prototypes_alone(method):
 
 
 @pytest.mark.parametrize("method", ["Laplacian Score", "SPEC"])
-def test_unsupervised_methods_see_the_other_rows_alone(method):
+def test_unsupervised_methods_see_only_the_other_rows(method):
     problem = make_problem()
     X = problem.X.copy()
     X[problem.labels >= 0] = np.random.default_rng(9).random((6, 5))
@@ -99,7 +99,7 @@ def scores_of(method, problem):
     return methods.ranking_of(unit, problem, 3).scores
 
 
-def test_constraint_score_2_weighs_cannot_links_by_1():
+def test_constraint_score_2_weights_cannot_links_by_1():
     problem = make_problem()
     expected = on_prototypes(ls.ConstraintScore(criterion="difference", weight=1.0), problem)
     np.testing.assert_array_equal(scores_of("C2", problem), expected.scores_)
@@ -147,7 +147,7 @@ def test_a_sample_is_among_its_own_neighbours(method):
 
 
 @pytest.mark.parametrize("method", ["Laplacian Score", "SPEC"])
-def test_a_sample_is_joined_with_itself_in_the_complete_graph(method):
+def test_the_complete_graph_has_self_loops(method):
     problem = make_problem()
     X = problem.X[problem.labels < 0]
     W = np.exp(-((X[:, None] - X) ** 2).sum(axis=2) / 2)
@@ -158,7 +158,7 @@ def test_a_sample_is_joined_with_itself_in_the_complete_graph(method):
     np.testing.assert_allclose(scores_of(method, problem), change / (degrees @ from_mean**2))
 
 
-def test_lsdf_has_itself_and_four_others_for_neighbours():
+def test_neighbours_of_lsdf_are_the_sample_and_four_others():
     problem = make_problem()
     expected = ls.LSDF(n_neighbors=4).fit(problem.X, problem.labels)
     np.testing.assert_array_equal(scores_of("C3", problem), expected.scores_)
@@ -169,7 +169,7 @@ def test_the_published_ensemble_has_the_worst_features_first():
     assert order_of("EnsCLS", problem) == order_of("EnsCLS, best first", problem)[::-1]
 
 
-def test_the_right_order_of_the_ensemble_stands_beside_the_published_one():
+def test_the_corrected_order_of_the_ensemble_is_listed_separately():
     units = PAPER.tables[6].units(1)
     results = {
         unit: {"accuracy": [80.0 + len(unit.method)] * len(protocol.counts_of(unit))}
@@ -184,7 +184,7 @@ def test_the_right_order_of_the_ensemble_stands_beside_the_published_one():
     assert PAPER.tables[6].shown_method("EnsCLS") == "EnsCLS (worst features first)"
 
 
-def test_training_rows_stand_class_by_class(data_dir):
+def test_training_rows_are_sorted_by_class(data_dir):
     X, y, _, _ = problems._split_data("Dermatology", data_dir)
     assert (np.diff(y) >= 0).all()
     data = load_dataset("Dermatology", data_dir)
@@ -197,7 +197,7 @@ def test_classes_are_numbered_by_appearance():
     assert problems._by_appearance(np.array([3, 3, 0, 2, 0])).tolist() == [0, 0, 1, 2, 1]
 
 
-def test_table_4_shows_how_the_classes_of_image_segmentation_were_numbered():
+def test_table_4_reveals_the_class_numbers_of_image_segmentation():
     if not (DATA / "image_segmentation.npz").exists():
         pytest.skip(f"needs image_segmentation.npz in {DATA}; set LINKSELECT_DATA")
     y = load_dataset("Image Segmentation", DATA).y
@@ -227,7 +227,7 @@ def test_tables_and_figures_share_their_units():
     assert not any(unit.run >= 20 for unit in PAPER.tables[6].units(100))
 
 
-def test_clustering_is_measured_at_25_numbers_at_most():
+def test_clustering_is_evaluated_at_25_numbers_at_most():
     for unit in {*PAPER.tables[5].units(1), *PAPER.tables[6].units(1)}:
         counts = protocol.counts_of(unit)
         special = problems.SETS[unit.dataset].semi_supervised
@@ -235,12 +235,12 @@ def test_clustering_is_measured_at_25_numbers_at_most():
         assert special is None or special in counts
 
 
-def test_mean_over_kept_interpolates_between_measured_numbers():
+def test_mean_over_kept_interpolates_between_evaluated_numbers():
     straight = Curve(np.array([1, 4, 9]), np.array([[10.0, 40.0, 90.0]]))
     np.testing.assert_allclose(mean_over_kept(straight, "WBCD"), [50.0])
 
 
-def test_published_cells_of_every_table_can_be_met():
+def test_every_table_has_published_cells():
     rows = {number: published(PAPER.name, number) for number in PAPER.tables}
     assert {number: len(found) for number, found in rows.items()} == {
         2: 72,
@@ -264,7 +264,7 @@ def test_rank_sums_are_scaled_to_100_runs():
 
 @cache
 def result_of(unit):
-    """Compute a unit once for all tests, and hand it over as a store would."""
+    """Compute a unit once for all tests, and return it as if read from a store."""
     return json.loads(json.dumps(PAPER.compute(unit, DATA)))
 
 
@@ -285,13 +285,13 @@ def test_the_scores_are_faster_than_the_wrapper():
     assert ours == 1.0
 
 
-def test_figure_7_has_the_wrapper_with_its_mark():
+def test_figure_7_marks_the_wrapper():
     figure = PAPER.figures[7]
     results = {
         unit: {"accuracy": np.ones(len(protocol.counts_of(unit)))} for unit in figure.units(1)
     }
     for panel in figure.panels(results):
-        assert "SFS-1NN (1-NN on the prototypes; sees all training labels)" in panel.series
+        assert "SFS-1NN (1-NN on the prototypes; uses all training labels)" in panel.series
 
 
 def test_only_clustering_is_limited_to_20_runs():
@@ -327,5 +327,5 @@ def test_score_paths_behave_as_the_paper_says():
     panels = figure.panels({unit: result_of(unit) for unit in figure.units(1)})
     for panel in panels:
         [line] = panel.series.values()
-        # The mean of ascending scores ascends, that of C2 too: it starts at its least.
+        # The mean of ascending scores increases, also for C2, which starts at its minimum.
         assert (np.diff(line.y) >= -1e-12).all()

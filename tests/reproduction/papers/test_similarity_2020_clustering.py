@@ -1,4 +1,4 @@
-"""Labels found by clustering, and accuracies that follow from them."""
+"""Tests of labels found by clustering, and of accuracies based on them."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ def test_rows_take_the_label_of_the_nearest_prototype():
     assert label_by_prototypes(X, np.array([0, -1, -1, 1, -1])).tolist() == [0, 0, 1, 1, 0]
 
 
-def test_a_prototype_with_a_twin_in_another_class_keeps_its_label():
+def test_a_prototype_with_a_duplicate_in_another_class_keeps_its_label():
     X = np.array([[0.0], [0.0], [3.0]])
     assert label_by_prototypes(X, np.array([0, 1, -1])).tolist() == [0, 1, 0]
 
@@ -43,14 +43,14 @@ def test_clustering_follows_the_shape_of_classes():
 def test_labelled_rows_keep_their_labels():
     X, y = make_blobs(60, centers=3, cluster_std=4.0, random_state=1)
     rows = np.concatenate([np.flatnonzero(y == label)[:4] for label in range(3)])
-    # Wrong on purpose: what is given counts, whatever the clusters say.
+    # Deliberately wrong: given labels are kept, whatever the clusters are.
     labels = keep_labels((y + 1) % 3, rows)
     found = label_by_clustering(X, labels)
     assert_array_equal(found[rows], labels[rows])
     assert set(found) <= {0, 1, 2}
 
 
-def test_nothing_is_to_be_found_where_all_labels_are_known():
+def test_known_labels_are_returned_if_all_are_known():
     X = np.random.default_rng(0).random((6, 5))
     assert label_by_clustering(X, np.arange(6)).tolist() == [0, 1, 2, 3, 4, 5]
 
@@ -61,7 +61,7 @@ def test_few_rows_are_all_neighbours():
     assert label_by_clustering(X, labels, sigma=0.2).tolist() == [0, 0, 0, 1, 1, 1]
 
 
-def test_the_basis_without_a_direction_spans_the_rest():
+def test_the_basis_without_a_direction_spans_the_complement():
     vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(9, 3)))[0]
     direction = vectors @ [2.0, -1.0, 0.5]
     basis = without(vectors, direction)
@@ -71,7 +71,7 @@ def test_the_basis_without_a_direction_spans_the_rest():
     assert_allclose(vectors @ (vectors.T @ basis), basis, atol=1e-12)
 
 
-def test_curve_is_1nn_on_the_clustered_rows():
+def test_curve_is_1nn_accuracy_with_clustered_labels():
     X, y = make_blobs(120, n_features=6, centers=3, cluster_std=5.0, random_state=2)
     labels = keep_labels(
         y[:60], np.concatenate([np.flatnonzero(y[:60] == c)[:3] for c in range(3)])

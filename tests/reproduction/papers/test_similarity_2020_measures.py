@@ -1,4 +1,4 @@
-"""The measures of the similarity score paper against values computed by hand."""
+"""Compare the measures of the similarity score paper with values computed by hand."""
 
 import numpy as np
 import pytest
@@ -35,12 +35,12 @@ def test_kept_features(n_features, fraction, kept):
     assert n_kept(n_features) == kept
 
 
-def test_few_features_are_all_counted():
+def test_all_numbers_are_used_for_few_features():
     assert spread_counts(9, 25).tolist() == list(range(1, 10))
 
 
 @pytest.mark.parametrize("n_features", [26, 90, 357])
-def test_spread_counts_reach_from_one_to_all_and_grow_apart(n_features):
+def test_spread_counts_range_from_one_to_all_with_growing_steps(n_features):
     counts = spread_counts(n_features, 25)
     assert counts[0] == 1
     assert counts[-1] == n_features
@@ -54,12 +54,12 @@ def test_equal_accuracies_share_the_better_rank():
     assert sums == {"a": 1 + 3 + 1, "b": 1 + 1 + 1, "c": 3 + 1 + 1}
 
 
-def test_rounding_makes_no_difference_between_equal_accuracies():
+def test_accuracies_equal_up_to_rounding_tie():
     assert rank_sums({"a": [0.1 + 0.2], "b": [0.3]}) == {"a": 1, "b": 1}
 
 
 def test_average_ranks_of_the_published_means():
-    # Table 3 of the paper: two data sets of two methods, where the second wins once.
+    # Part of table 3: two data sets and two methods, each of which wins once.
     assert average_ranks({"eps^S": [95.53, 73.84], "C1": [95.63, 64.67]}) == {
         "eps^S": 1.5,
         "C1": 1.5,

@@ -11,7 +11,7 @@ TABLE, FIGURE = PAPER.tables[2], PAPER.figures[1]
 
 
 def made_up(accuracy_of):
-    """Return results with the accuracy that a function of set, method and count gives."""
+    """Return results with accuracies given by a function of data set, method and count."""
     results = {}
     for unit in TABLE.units(2):
         counts = [4] if unit.method == "All features" else [1, 2, 3, 4]
@@ -38,7 +38,7 @@ def test_units():
     assert set(FIGURE.units(3)) == set(units)
 
 
-def test_a_cell_is_the_best_of_the_mean_curve_not_the_mean_of_best():
+def test_a_cell_is_the_maximum_of_the_mean_curve():
     results = made_up(level)
     first, second = (Unit("svm", "Wine", "Variance", run) for run in (0, 1))
     results[first] = {"n_features": [1, 2], "accuracy": [0.9, 0.5]}
@@ -54,29 +54,29 @@ def test_all_published_numbers_have_a_cell():
     assert len(TABLE.cells(made_up(level))) == 36
 
 
-def test_claims_hold_where_the_score_leads():
+def test_claims_hold_if_the_score_leads():
     results = made_up(lead)
     assert all(verdicts([*TABLE.claims(results), *FIGURE.claims(results)]).values())
 
 
-def test_level_methods_are_not_ahead():
+def test_equal_methods_do_not_lead():
     results = made_up(level)
     assert not any(verdicts([*TABLE.claims(results), *FIGURE.claims(results)]).values())
 
 
-def test_claims_count_sets():
+def test_claims_count_data_sets():
     def ahead_on_four(dataset, method, count):
         behind = dataset in ("Wine", "Hepatitis")
         return 0.5 + 0.1 * (method == "Sparsity Score") * (-1 if behind else 1)
 
     claims = TABLE.claims(made_up(ahead_on_four))
     held = verdicts(claims)
-    assert not held["SS achieves better performances than LS"]
-    assert held["SS is superior to FS in most cases"]
+    assert not held["SS is more accurate than LS"]
+    assert held["SS is more accurate than FS in most cases"]
     assert claims[0].found.startswith("on 4 of 6 sets: Ionosphere")
 
 
-def test_all_features_are_no_choice_on_the_gene_sets():
+def test_gene_sets_are_evaluated_below_all_features():
     assert sparsity_2012._counts(2000)[-1] == 400
     assert sparsity_2012._counts(13) == list(range(1, 14))
 
@@ -106,7 +106,7 @@ def test_one_unit_of_wine(method):
 
 
 def test_supervised_methods_never_see_labels_of_test_rows(monkeypatch):
-    """Labels that say nothing must not be learnt: ranked on all rows they would be."""
+    """Random labels must not be learnt, which would happen with a ranking on all rows."""
     random = np.random.default_rng(0)
     X, y = random.random((60, 400)), np.arange(60) % 2
     monkeypatch.setattr(sparsity_2012, "_prepared", lambda dataset, data_dir: (X, y))

@@ -124,7 +124,7 @@ def test_a_file_that_is_cut_short_while_it_is_read_is_an_error(path):
         X.take([199])
 
 
-def test_a_file_that_goes_away_is_an_error(path):
+def test_a_file_that_disappears_is_an_error(path):
     X = find_stored(path)
     path.unlink()
     with pytest.raises(GuidedValueError, match=r"X\.npy was not found"):

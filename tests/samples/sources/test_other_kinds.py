@@ -37,7 +37,7 @@ def test_the_hint_is_named(name):
             use(X)
 
 
-def test_a_parquet_dataset_is_no_dataset(tmp_path):
+def test_a_parquet_dataset_is_not_supported(tmp_path):
     pq.write_table(pa.table({"a": [1.0]}), tmp_path / "X.parquet")
     with pytest.raises(GuidedTypeError, match=r"pyarrow\.dataset\.dataset\(path\)"):
         find_stored(pq.ParquetDataset(tmp_path))
@@ -53,7 +53,7 @@ def test_blocks_of_xarray_are_read_by_parts():
 
 
 @pytest.mark.parametrize("kind", [sparse.csr_matrix, lambda block: np.ma.masked_equal(block, 0)])
-def test_how_other_blocks_become_arrays_works(kind):
+def test_the_recipe_for_other_blocks_works(kind):
     values = np.arange(12.0).reshape(6, 2)
     X = dask.array.from_array(values, chunks=(2, 2)).map_blocks(kind)
     with pytest.raises(GuidedTypeError, match="Turn them into NumPy arrays") as caught:

@@ -121,7 +121,7 @@ def test_columns_are_chosen_by_name_or_number(path, values):
     assert_array_equal(np.asarray(linkselect.open_stored(X, columns=["f2"])), values[:, [2]])
 
 
-def test_the_index_of_a_pandas_table_is_no_feature(tmp_path):
+def test_the_index_of_a_pandas_table_is_not_a_feature(tmp_path):
     frame = pd.DataFrame({"x": [1.0, 2.0], "y": [3, 4]}, index=pd.Index([7, 8], name="id"))
     frame.to_parquet(tmp_path / "X.parquet")
     X = find_stored(tmp_path / "X.parquet")
@@ -249,7 +249,7 @@ def test_an_open_file_is_refused(path):
         find_stored(pyarrow.dataset.dataset(pa.table({"x": [1]})))
 
 
-def test_a_file_that_goes_away_is_an_error(tmp_path):
+def test_a_file_that_disappears_is_an_error(tmp_path):
     for name in "ab":
         pq.write_table(pa.table({"x": [1.0, 2.0]}), tmp_path / f"{name}.parquet")
     X = find_stored(tmp_path)

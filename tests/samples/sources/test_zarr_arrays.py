@@ -91,7 +91,7 @@ def test_a_part_checks_only_its_own_chunks(columns, values, tmp_path):
         X = find_stored(array) if len(columns) == 91 else find_stored(array).choose(columns)
 
 
-def test_a_chunk_that_goes_away_is_an_error(path):
+def test_a_chunk_that_disappears_is_an_error(path):
     X = find_stored(path)
     (path / "c" / "3" / "1").unlink()
     with pytest.raises(GuidedValueError, match=r"X\.zarr, file c/3/1, was not found at .*c.3.1"):

@@ -1,10 +1,10 @@
-"""The four papers, one module each."""
+"""The four papers, with one module or package each."""
 
 from importlib import import_module
 
 from linkselect.reproduction._paper import Paper
 
-# By name, so that one paper's experiments are loaded without the others'.
+# Module names, so that only the experiments of one paper are imported.
 PAPERS = {
     "constraint-score-2008": "constraint_2008",
     "sparsity-score-2012": "sparsity_2012",
@@ -14,6 +14,6 @@ PAPERS = {
 
 
 def load_paper(name: str) -> Paper:
-    """Return a paper's experiments by the paper's name."""
+    """Return the experiments of the paper with the given name."""
     paper: Paper = import_module(f"{__name__}.{PAPERS[name]}").PAPER
     return paper

@@ -1,17 +1,18 @@
 """Zhang, Chen & Zhou (2008). Constraint Score: a new filter method for feature selection.
 
-Pattern Recognition 41, 1440-1451. The protocol: the first half of each class trains, 1-NN on
-the training rows classifies the others, raw features, and a table's number is the mean accuracy
-over the numbers of features (what follows its +/- is the deviation over them). Constraint Scores
-average 100 draws of pairs, half of them must-links. What it leaves open, and how we read it:
+Pattern Recognition 41, 1440-1451. Protocol: features are not scaled. The first half of each class
+is the training set, and 1-NN on it classifies the other samples. Each number in a table is the mean
+accuracy over all numbers of features, followed by the standard deviation over them. Constraint
+Scores are averaged over 100 random draws of pairs, half of them must-links. Our choices where the
+paper is ambiguous:
 
-- Sonar's rows are not in the paper's order: in our file they are sorted by the angle that the sonar
-  saw, so that a first half holds other angles than the second (52.8 % for Variance, printed 79.3).
-  Every second row trains instead.
-- The numbers of features on faces are 20, 40, ... 1000. Over all of ORL's 4,096 the mean of
-  Variance is 80.1 +- 9.9, printed 67.9 +- 9.9; up to 1,000 it is 67.2 +- 10.7, and the other
+- The order of the samples of Sonar differs from that in the paper. Our file is sorted by the angle
+  of the sonar, so the halves contain different angles (Variance: 52.8 %, published 79.3). Every
+  second sample is used for training instead.
+- The numbers of features on faces are 20, 40, ..., 1,000. Over all 4,096 features of ORL, the mean
+  of Variance is 80.1 +- 9.9 (published 67.9 +- 9.9); up to 1,000, it is 67.2 +- 10.7, and the other
   methods agree as well.
-- The accuracy of figures 7 and 8 is the mean over the numbers of features, as in the tables.
+- The accuracy in figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
 
 import warnings
@@ -55,13 +56,13 @@ PAIR_METHODS = ("Constraint Score-1", "Constraint Score-2")
 N_PAIRS = (4, 10, 40)
 LEVELS = (4, 6, 8, 10, 14, 20, 30, 40)  # of labels or pairs, in figure 3
 LINKS = tuple(range(5, 51, 5))  # figure 7
-LAMBDA = 0.1  # if it is not varied
+LAMBDA = 0.1  # unless it is varied
 LAMBDAS = (0.0001, 0.001, 0.01, 0.1, 1.0, 10.0)  # figure 8
 MANY_FEATURES = 1000
-COUNTS_OF_MANY = (20, 1001, 20)  # first, end and step
+COUNTS_OF_MANY = (20, 1001, 20)  # start, stop and step
 ROWS_IN_ANOTHER_ORDER = ("Sonar",)
 
-# What else decides the numbers that `compute` returns: change it with the code.
+# Everything besides the unit that affects the results of `compute`. Change it with the code.
 PROTOCOL = {
     "lambda": LAMBDA,
     "many features": MANY_FEATURES,
@@ -77,7 +78,7 @@ PROTOCOL = {
 
 
 def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
-    """Rank the features on the training rows; measure 1-NN on the others at each number."""
+    """Rank features on the training rows, and compute 1-NN accuracies by number of features."""
     parameters = dict(unit.parameters)
     dataset = load_dataset("ORL 64x64" if unit.dataset == "ORL" else unit.dataset, data_dir)
     X = scale_by_maximum(dataset.X) if "scaling" in parameters else dataset.X
@@ -92,17 +93,17 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
 
 
 def _counts(n_features: int) -> IntArray:
-    """Return the numbers of features that means run over: all, or those of the faces."""
+    """Return the numbers of features to average over: all, or every 20th on faces."""
     if n_features < MANY_FEATURES:
         return np.arange(1, n_features + 1)
     return np.arange(*COUNTS_OF_MANY)
 
 
 def _rank(unit: Unit, X: FloatArray, y: NDArray[np.int64]) -> IntArray:
-    """Return the features, best first, as the unit's method sees the training rows."""
+    """Return the features ranked by the method of the unit on training rows, best first."""
     parameters = dict(unit.parameters)
     with warnings.catch_warnings():
-        # Soybean and Ionosphere have constant features, which rank last.
+        # Soybean and Ionosphere have constant features, which are ranked last.
         warnings.simplefilter("ignore", UserWarning)
         if unit.method in PAIR_METHODS:
             pairs = random_pairs(y, parameters["must"], parameters["cannot"], unit.random())
@@ -118,14 +119,14 @@ def _rank(unit: Unit, X: FloatArray, y: NDArray[np.int64]) -> IntArray:
 
 
 def _labelled(y: NDArray[np.int64], n_labels: int, random: np.random.Generator) -> IntArray:
-    """Draw the rows whose labels are known, until they are of more than one class."""
+    """Draw labelled rows until they include at least two classes."""
     while True:
         rows = random.choice(len(y), n_labels, replace=False)
         if len(np.unique(y[rows])) > 1:
             return rows
 
 
-# -- which units a table or figure needs ------------------------------------------------------
+# -- units of tables and figures --------------------------------------------------------------
 
 
 def _pairs(n_must: int, n_cannot: int, **other: Any) -> Parameters:
@@ -141,7 +142,7 @@ def _setup(dataset: str, method: str, parameters: Parameters = ()) -> Setup:
 
 
 def _units(setups: Iterable[Setup], runs: int) -> list[Unit]:
-    """Return a unit for each run; a method that draws nothing has one run."""
+    """Return a unit for each run; deterministic methods have one run."""
     return [
         setup.unit(run)
         for setup in dict.fromkeys(setups)
@@ -150,7 +151,7 @@ def _units(setups: Iterable[Setup], runs: int) -> list[Unit]:
 
 
 def _all_methods(datasets: Sequence[str], **other: Any) -> list[Setup]:
-    """Return the five methods on each data set, with 10 pairs."""
+    """Return setups of the five methods on each data set, with 10 pairs."""
     plain = tuple(other.items())
     return [
         setup
@@ -163,7 +164,7 @@ def _all_methods(datasets: Sequence[str], **other: Any) -> list[Setup]:
 
 
 def _all_pairs(datasets: Sequence[str]) -> list[Setup]:
-    """Return both Constraint Scores on each data set, with 4, 10 and 40 pairs."""
+    """Return setups of both Constraint Scores on each data set, with 4, 10 and 40 pairs."""
     return [
         _setup(dataset, method, _balanced(n_pairs))
         for dataset in datasets
@@ -189,15 +190,15 @@ def _cells(number: int, results: Results) -> list[Cell]:
     for row in published(NAME, number):
         parameters = _balanced(int(row.setting.split()[0])) if row.setting else ()
         curve = curves.get(_setup(row.dataset, row.method, parameters))
-        if curve is None:  # not all sets were run
+        if curve is None:  # not all data sets were run
             continue
-        shown = f"{curve.n_features[0]}-{curve.n_features[-1]}"  # the mean runs over them
+        shown = f"{curve.n_features[0]}-{curve.n_features[-1]}"  # the range of the mean
         cells.append(Cell(row.dataset, row.method, row.setting, shown, row.value, _mean(curve)))
     return cells
 
 
 def _accuracy_panels(setups: Sequence[Setup], results: Results) -> list[Panel]:
-    """Draw accuracy over the number of features, one panel for each data set."""
+    """Return panels of accuracy by number of features, one for each data set."""
     curves = _curves(results)
     panels = []
     for dataset in dict.fromkeys(setup.dataset for setup in setups):
@@ -210,7 +211,7 @@ def _accuracy_panels(setups: Sequence[Setup], results: Results) -> list[Panel]:
 
 
 def _label(setup: Setup, setups: Sequence[Setup]) -> str:
-    """Name a line by its method, and by the number of pairs if that varies."""
+    """Return the label of a line: the method, and the number of pairs if it varies."""
     levels = {other.parameters for other in setups if other.method == setup.method}
     if len(levels) == 1:
         return setup.method
@@ -218,14 +219,14 @@ def _label(setup: Setup, setups: Sequence[Setup]) -> str:
     return f"{setup.method}, {links['must'] + links['cannot']} constraints"
 
 
-# -- figures 3, 7 and 8: accuracy against something else than the number of features ---------------
+# -- figures 3, 7 and 8: accuracy by other parameters than the number of features ------------------
 
-# The points of a line: what varies, and the setup that measures it.
+# The points of a line: the value of the parameter, and the setup with this value.
 Points = Sequence[tuple[float, Setup]]
 
 
 class _Lines(NamedTuple):
-    """One panel, before there are results."""
+    """A panel without results."""
 
     title: str
     xlabel: str
@@ -236,7 +237,7 @@ class _Lines(NamedTuple):
 def _figure(
     number: int, title: str, wanted: Sequence[_Lines], value: Callable[[Curve], float]
 ) -> Figure:
-    """Draw one value of each curve against what varies."""
+    """Return a figure of a value of each curve by the varied parameter."""
 
     def panels(results: Results) -> list[Panel]:
         curves = _curves(results)
@@ -263,7 +264,7 @@ def _at_half(curve: Curve) -> float:
 
 
 def _by_supervision(dataset: str) -> _Lines:
-    """Vary the number of labels or pairs; the training half of Soybean has 24 rows."""
+    """Vary the number of labels or pairs, up to the 24 training rows for Soybean."""
     levels = [level for level in LEVELS if dataset != "Soybean" or level <= 24]
     labels = [(level, _setup(dataset, "Fisher Score", (("labels", level),))) for level in levels]
     pairs = {
@@ -274,7 +275,7 @@ def _by_supervision(dataset: str) -> _Lines:
 
 
 def _by_links(varied: str, other: str) -> _Lines:
-    """Vary one sort of links with 5 of the other, beside 50 of both."""
+    """Vary the number of links of one kind with 5 of the other, and add 50 of both."""
 
     def setup(method: str, n_links: int, n_others: int) -> Setup:
         numbers = {varied: n_links, other: n_others}
@@ -289,7 +290,7 @@ def _by_links(varied: str, other: str) -> _Lines:
 
 def _by_lambda(dataset: str) -> _Lines:
     def setup(n_pairs: int, value: float) -> Setup:
-        # The tables' units, which do not name their lambda, serve here as well.
+        # Share the units of the tables, which have no parameter lambda.
         other = {} if value == LAMBDA else {"lambda": value}
         return _setup(dataset, "Constraint Score-2", _balanced(n_pairs, **other))
 
@@ -317,7 +318,7 @@ _CURVES = {
 _OTHER_FIGURES = (
     _figure(
         3,
-        "Accuracy with half the features over the amount of supervision",
+        "Accuracy with half of the features by amount of supervision",
         [_by_supervision(dataset) for dataset in SMALL_SETS],
         _at_half,
     ),
@@ -329,7 +330,7 @@ _OTHER_FIGURES = (
     ),
     _figure(
         8,
-        "Accuracy over lambda of Constraint Score-2",
+        "Accuracy of Constraint Score-2 by lambda",
         [_by_lambda(dataset) for dataset in ("Ionosphere", "ORL")],
         _mean,
     ),

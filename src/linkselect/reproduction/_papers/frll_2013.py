@@ -1,14 +1,14 @@
 """Pan, Wang, Song, Niu & Gu (2013). Fast feature ranking and its application to face recognition.
 
-1-NN and linear SVM on three sets of faces, and run times. The paper prints curves and no table of
-results, so its sentences about them are checked instead. Five folds are repeated ten times. In each
-repeat Extended YaleB and PIE are ten people with 15 images drawn for each. Features are ranked
-inside each fold, from its training rows, and the cost of the SVM is tuned there by three more
-folds.
+Accuracies of 1-NN and a linear SVM on three sets of face images, and run times. The paper has
+curves but no table of results, so its claims about the curves are checked instead. 5-fold
+cross-validation is repeated ten times. Each repetition uses ten people of Extended YaleB and PIE,
+with 15 random images each. Within each fold, features are ranked on the training rows, where the
+cost of the SVM is tuned by 3-fold cross-validation.
 
-FRLL looks for neighbours inside each class and among the other classes: the paper's equations 1
-and 2 do not say so, but its "for classes with too few samples (<5), all data points are used as
-neighbors" does.
+FRLL searches neighbours within each class and among the other classes. Equations 1 and 2 of the
+paper do not state this, but it follows from "for classes with too few samples (<5), all data points
+are used as neighbors".
 """
 
 import time
@@ -55,7 +55,7 @@ TIMED_CLASSES = (2, 7, 15)
 TIMED_SIZES = (3, 4, 5, 6, 7)
 N_TIMINGS = 3
 
-# What else decides the numbers that `compute` returns: change it with the code.
+# Everything besides the unit that affects the results of `compute`. Change it with the code.
 PROTOCOL = {
     "counts": COUNTS,
     "costs": COSTS,
@@ -73,13 +73,13 @@ Classifier = Literal["nearest", "svm"]
 
 
 def curve_units(runs: int) -> list[Unit]:
-    """Return a unit for each set, method and repeat of the five folds."""
+    """Return a unit for each data set, method and repetition of the cross-validation."""
     setups = [Setup("curves", dataset, method) for dataset in DATASETS for method in METHODS]
     return units_of(setups, runs)
 
 
 def time_units(runs: int) -> list[Unit]:
-    """Return a unit for each number of classes, images of each, method and run."""
+    """Return a unit for each number of classes, number of images per class, method and run."""
     setups = [
         Setup("time", "Yale", method, (("n_classes", n_classes), ("n_per_class", size)))
         for n_classes in TIMED_CLASSES
@@ -90,7 +90,7 @@ def time_units(runs: int) -> list[Unit]:
 
 
 def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
-    """Measure one method on one set, by accuracy or by time."""
+    """Compute the accuracies or the run time of one method on one data set."""
     data = load_dataset(unit.dataset, data_dir)
     pixels = data.X / 255.0
     return (_time if unit.experiment == "time" else _accuracies)(unit, pixels, data.y)
@@ -109,26 +109,26 @@ def _accuracies(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 
 def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
-    """Return the best features for each number: the subset-level score has no order for all."""
+    """Return the best subset of each size, as the subset-level score does not rank features."""
     return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
 
 
 def _both_curves_of_subsets(*given: Any) -> NDArray[Any]:
-    """Return the accuracies of 1-NN and of the SVM with each number's own features."""
+    """Return the accuracies of 1-NN and the SVM with a separate subset for each size."""
     *rows, subsets, n_features = given
     each = zip(subsets, n_features, strict=True)
     return np.hstack([_both_curves(*rows, order, [count]) for order, count in each])
 
 
 def _both_curves(*given: Any) -> NDArray[Any]:
-    """Return the accuracies of 1-NN and of the SVM; what is given is as in `linear_svm_curve`."""
+    """Return the accuracies of 1-NN and the SVM; the arguments are those of `linear_svm_curve`."""
     svm = partial(linear_svm_curve, costs=COSTS, n_folds=N_FOLDS_FOR_COST)
     return np.array([curve(*given) for curve in (nearest_neighbor_curve, svm)])
 
 
 def _order(method: str, X: NDArray[Any], y: NDArray[Any]) -> NDArray[Any]:
     fitted = _selector(method).fit(X, y)
-    # The paper orders all features by the first step of FCBF, which removes none.
+    # The paper ranks all features by the first step of FCBF, before any are removed.
     return np.argsort(-fitted.scores_, kind="stable") if method == "FCBF" else fitted.order_
 
 
@@ -146,7 +146,7 @@ def _selector(method: str) -> Any:
 
 
 def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
-    """Return the shortest of a few fits: what else the machine does only adds to it."""
+    """Return the shortest time of a few fits, because other processes only increase it."""
     wanted = dict(unit.parameters)
     rows = y < wanted["n_classes"]
     drawn = prototypes(y[rows], wanted["n_per_class"], unit.random())
@@ -160,7 +160,7 @@ def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 
 def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the mean curve in per cent of each set and method."""
+    """Return the mean curve of each data set and method, in per cent."""
     found: dict[str, dict[str, NDArray[Any]]] = {}
     for setup, runs in grouped(results).items():
         mean = 100 * np.mean([run[classifier] for run in runs], axis=0)
@@ -169,7 +169,7 @@ def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDA
 
 
 def curve_panels(results: Results) -> list[Panel]:
-    """Return 1-NN and SVM for each set."""
+    """Return a panel for each classifier and data set."""
     both: tuple[tuple[Classifier, str], ...] = (("nearest", "1-NN"), ("svm", "linear SVM"))
     return [
         Panel(
@@ -185,7 +185,7 @@ def curve_panels(results: Results) -> list[Panel]:
 
 
 def time_panels(results: Results) -> list[Panel]:
-    """Return the shortest times for each number of classes."""
+    """Return a panel of the shortest times for each number of classes."""
     seconds = _seconds(results)
     return [
         Panel(
@@ -208,24 +208,26 @@ def _seconds(results: Results) -> dict[tuple[int, int, str], float]:
     found = {}
     for setup, runs in grouped(results).items():
         wanted = dict(setup.parameters)
-        # What else the machine does only adds to a time.
+        # Other processes only increase a time.
         shortest = min(run["seconds"] for run in runs)
         found[wanted["n_classes"], wanted["n_per_class"], setup.method] = shortest
     return found
 
 
 def curve_claims(results: Results) -> list[Claim]:
-    """Check what section 3.1 says about figure 1."""
+    """Check the claims of section 3.1 about figure 1."""
     nearest, svm = _curves(results, "nearest"), _curves(results, "svm")
     claims = []
     for dataset, curves in nearest.items():
         leader = "FRLL-D" if dataset == "PIE" else "FRLL-Q"
-        claims.append(_best_claim(f"1-NN is best on {dataset} with {leader}", curves, (leader,)))
+        text = f"On {dataset}, 1-NN is most accurate with {leader}"
+        claims.append(_best_claim(text, curves, (leader,)))
         claims.append(_overall_claim(dataset, curves))
         claims.append(_few_claim(dataset, curves))
         claims.append(_decline_claim(dataset, curves))
     if "Yale" in svm:
-        claims.append(_best_claim("The SVM is best on Yale with FRLL", svm["Yale"], OURS))
+        text = "On Yale, the SVM is most accurate with FRLL"
+        claims.append(_best_claim(text, svm["Yale"], OURS))
     claims += [
         _gain_claim(dataset, nearest[dataset], svm[dataset])
         for dataset in nearest
@@ -266,14 +268,14 @@ def _few_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     since = COUNTS[behind[-1] + 1 :] if len(behind) else COUNTS
     later = f"catches up at {since[0]}" if since else "never catches up"
     found = f"{VERY_FEW} features: MRMR {theirs[few]:.2f} %, FRLL {ours[few]:.2f} %; FRLL {later}"
-    text = f"With very few features MRMR is comparable or better on {dataset}"
+    text = f"With very few features, MRMR is comparable to FRLL or better on {dataset}"
     return Claim(text, bool(theirs[few] >= ours[few] - 1.0), found)
 
 
 def _decline_claim(dataset: str, curves: Mapping[str, NDArray[Any]]) -> Claim:
     gains = [f"{name} {curves[name].max() - curves[name][-1]:+.1f}" for name in OURS]
     held = all(curves[name].max() > curves[name][-1] for name in OURS)
-    text = f"On {dataset} many features make 1-NN worse"
+    text = f"On {dataset}, 1-NN is less accurate with all features than with the best number"
     return Claim(text, held, f"best minus all features: {', '.join(gains)} points")
 
 
@@ -286,13 +288,13 @@ def _gain_claim(
         return max(best[name] for name in OURS) - others
 
     before, after = gain(nearest), gain(svm)
-    text = f"On {dataset} FRLL gains less with the SVM than with 1-NN"
-    found = f"its lead is {after:+.2f} points with the SVM, {before:+.2f} with 1-NN"
+    text = f"On {dataset}, the lead of FRLL is smaller with the SVM than with 1-NN"
+    found = f"{after:+.2f} points with the SVM, {before:+.2f} with 1-NN"
     return Claim(text, after < before, found)
 
 
 def time_claims(results: Results) -> list[Claim]:
-    """Check what section 3.2 says about figure 2."""
+    """Check the claims of section 3.2 about figure 2."""
     seconds = _seconds(results)
 
     def total(n_classes: int, method: str) -> float:
@@ -302,10 +304,10 @@ def time_claims(results: Results) -> list[Claim]:
         return ", ".join(f"{method} {total(n_classes, method):.1f} ms" for method in TIMED)
 
     slower = total(2, "FRLL-Q") > total(2, "RELIEF-F")
-    claims = [Claim("With 2 classes FRLL-Q takes longer than RELIEF-F", slower, shown(2))]
+    claims = [Claim("With 2 classes, FRLL-Q is slower than RELIEF-F", slower, shown(2))]
     for n_classes in TIMED_CLASSES[1:]:
         fastest = min(TIMED, key=lambda method: total(n_classes, method)) == "FRLL-Q"
-        text = f"With {n_classes} classes FRLL-Q is the fastest"
+        text = f"With {n_classes} classes, FRLL-Q is the fastest method"
         claims.append(Claim(text, fastest, shown(n_classes)))
     return claims
 
@@ -316,9 +318,7 @@ PAPER = Paper(
     compute=compute,
     tables={},
     figures={
-        1: Figure(
-            1, "Accuracy against the number of features", curve_units, curve_panels, curve_claims
-        ),
+        1: Figure(1, "Accuracy by number of features", curve_units, curve_panels, curve_claims),
         2: Figure(2, "Time to rank 1,024 features", time_units, time_panels, time_claims),
     },
     default_runs=10,

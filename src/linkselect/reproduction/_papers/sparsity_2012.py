@@ -1,16 +1,17 @@
 """Liu, Sun & Zhang (2012). Sparsity Score: a new filter method based on l1 graph.
 
-Table 2 has the best accuracies of an RBF-SVM, figure 1 its curves. The paper states ten repeats of
-ten folds. It states neither how features are scaled, nor the parameters of the SVM, nor whether
-features were ranked inside the folds. Here features are scaled to [0, 1] over the whole set,
-missing values are medians, and the SVM has scikit-learn's defaults: C = 1 and a width that follows
-the features' variance. LIBSVM's own width, 1 / number of features, is so flat on such features that
-the SVM predicts the larger class for all of Colon Cancer. Methods that use labels rank inside each
-fold, from its training rows; the others rank once, from all rows.
+Table 2 has the highest accuracies of an RBF-SVM, and figure 1 the curves. The paper states that
+10-fold cross-validation was repeated ten times, but neither the scaling of features, nor the
+parameters of the SVM, nor whether features were ranked within the folds. Here features are scaled
+to [0, 1] over all samples, missing values are replaced by medians, and the SVM has scikit-learn's
+defaults: C = 1 and a kernel width that depends on the variance. With LIBSVM's default width,
+1 / number of features, the kernel is so flat that the SVM predicts the larger class for all samples
+of Colon Cancer. Methods that use labels rank the features within each fold, from its training rows;
+the others rank them once, from all rows.
 
-A method's best accuracy is that over all numbers of features on the small sets: in the paper Fisher
-Score and Fisher-Markov are best with 13 of Wine's 13. On the gene sets it is that over at most 400
-features, where the paper's curves end, so that no method can choose all features there.
+The highest accuracy is over all numbers of features on the small sets, because in the paper, Fisher
+Score and Fisher-Markov are best with all 13 features of Wine. On the gene sets, it is over at most
+400 features, where the curves of the paper end, so no method can choose all features.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -75,7 +76,7 @@ COUNTS_OF_MANY = (1, 2, 5, *range(10, 401, 10))
 SVM: dict[str, Any] = {"C": 1.0, "gamma": "scale"}
 SVM_CURVE = partial(rbf_svm_curve, **SVM)
 
-# What else decides the numbers that `compute` returns: change it with the code.
+# Everything besides the unit that affects the results of `compute`. Change it with the code.
 PROTOCOL = {
     "folds": N_FOLDS,
     "SVM": SVM,
@@ -88,13 +89,13 @@ PROTOCOL = {
 
 
 def units(runs: int) -> list[Unit]:
-    """Return a unit for each data set, method and repeat of the ten folds."""
+    """Return a unit for each data set, method and repetition of the cross-validation."""
     methods = (*METHODS, ALL_FEATURES)
     return units_of([Setup("svm", name, method) for name in DATASETS for method in methods], runs)
 
 
 def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
-    """Measure one method on one data set by one repeat of ten folds."""
+    """Compute the accuracy curve of one method on one data set in one cross-validation."""
     X, y = _prepared(unit.dataset, data_dir)
     counts = [X.shape[1]] if unit.method == ALL_FEATURES else _counts(X.shape[1])
 
@@ -113,26 +114,26 @@ def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=len(DATASETS))
 def _prepared(dataset: str, data_dir: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Load a set, fill and scale it; constant features go (Ionosphere: 33 remain)."""
+    """Load, impute and scale a set without constant features (for Ionosphere, 33 remain)."""
     data = load_dataset(dataset, data_dir)
     X = fill_missing(data.X, np.arange(len(data.y)))
     return scale_to_unit(X[:, np.ptp(X, axis=0) > 0]), data.y
 
 
 def _counts(n_features: int) -> list[int]:
-    """Return the numbers of features that a method may choose: all, or a grid to 400."""
+    """Return the numbers of features to evaluate: all, or a grid up to 400."""
     return list(range(1, n_features + 1) if n_features <= MANY_FEATURES else COUNTS_OF_MANY)
 
 
 @lru_cache(maxsize=len(DATASETS) * len(UNSUPERVISED))
 def _order_of_all_rows(dataset: str, method: str, data_dir: Path | None) -> NDArray[Any]:
-    # The same for every fold and run. The Sparsity Score of a large set takes 20 seconds.
+    # Cached: it is the same for all folds and runs, and the Sparsity Score takes up to 20 seconds.
     X, _ = _prepared(dataset, data_dir)
     return UNSUPERVISED[method]().fit(X).order_
 
 
 def _curves(results: Results) -> dict[tuple[str, str], Curve]:
-    """Gather the runs of each data set and method, in per cent."""
+    """Return the curves of each data set and method, in per cent."""
     found = {setup: curve_of(runs) for setup, runs in grouped(results).items()}
     return {
         (setup.dataset, setup.method): Curve(shares.n_features, 100 * shares.values)
@@ -144,14 +145,14 @@ def cells(results: Results) -> list[Cell]:
     """Return the highest mean accuracy of each data set and method."""
     curves = _curves(results)
     return [
-        row.beside(float(curves[row.dataset, row.method].mean.max()))
+        row.cell(float(curves[row.dataset, row.method].mean.max()))
         for row in published(NAME, 2)
         if (row.dataset, row.method) in curves
     ]
 
 
 def panels(results: Results) -> list[Panel]:
-    """Return the curves of each data set; those of the gene sets end at 400 features."""
+    """Return a panel of curves for each data set; those of the gene sets end at 400 features."""
     curves = _curves(results)
     return [
         Panel(
@@ -170,7 +171,7 @@ def panels(results: Results) -> list[Panel]:
 
 
 def table_claims(results: Results) -> list[Claim]:
-    """Check which method has the highest accuracies."""
+    """Check the claims of the paper about the highest accuracies."""
     best = {name: float(curve.mean.max()) for name, curve in _curves(results).items()}
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in best]
 
@@ -178,14 +179,14 @@ def table_claims(results: Results) -> list[Claim]:
         return [d for d in datasets if best[d, "Sparsity Score"] > best[d, other]]
 
     claims = [
-        _counted("SS achieves better performances than LS", ahead_of("Laplacian Score"), datasets),
-        _counted("SS achieves better performances than LFS", ahead_of("Fisher-Markov"), datasets),
+        _counted("SS is more accurate than LS", ahead_of("Laplacian Score"), datasets),
+        _counted("SS is more accurate than LFS", ahead_of("Fisher-Markov"), datasets),
     ]
     for other, short in (("Fisher Score", "FS"), ("Variance", "Var")):
         ahead = ahead_of(other)
         claims.append(
             Claim(
-                f"SS is superior to {short} in most cases",
+                f"SS is more accurate than {short} in most cases",
                 2 * len(ahead) > len(datasets),
                 _named(ahead, datasets),
             )
@@ -200,7 +201,7 @@ def table_claims(results: Results) -> list[Claim]:
 
 
 def figure_claims(results: Results) -> list[Claim]:
-    """Check which method leads with few features, and over most numbers of features."""
+    """Check the claims about accuracy with few features and over most numbers of features."""
     curves = _curves(results)
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in curves]
     few, wide = [], []
@@ -214,8 +215,8 @@ def figure_claims(results: Results) -> list[Claim]:
             wide.append(dataset)
     claims = [
         Claim(
-            "In most cases SS is better than the four others with a small number of features "
-            "(the first fifth of the curve)",
+            "With few features (the first fifth of the curve), SS is the most accurate method in "
+            "most cases",
             2 * len(few) > len(datasets),
             _named(few, datasets),
         )
@@ -223,7 +224,7 @@ def figure_claims(results: Results) -> list[Claim]:
     genes = [name for name in datasets if name in DATASETS[-2:]]
     if genes:
         leading = [name for name in genes if name in wide]
-        text = "On Colon and Prostate Cancer SS leads over a large range (most of the curve)"
+        text = "On Colon and Prostate Cancer, SS is the most accurate method over most of the curve"
         claims.append(_counted(text, leading, genes))
     return claims
 
@@ -243,12 +244,10 @@ PAPER = Paper(
     compute=compute,
     tables={
         2: PaperTable(
-            2, "Highest accuracies over the number of features", units, cells, claims=table_claims
+            2, "Highest accuracy over all numbers of features", units, cells, claims=table_claims
         )
     },
-    figures={
-        1: Figure(1, "Accuracy against the number of features", units, panels, claims=figure_claims)
-    },
+    figures={1: Figure(1, "Accuracy by number of features", units, panels, claims=figure_claims)},
     default_runs=10,
     protocol=PROTOCOL,
 )

@@ -1,30 +1,31 @@
 """Salmi, Hammouche & Macaire (2020). Similarity-based constraint score for feature selection.
 
-Knowledge-Based Systems 209, 106429. The paper's protocol, and how we read what it leaves open:
+Knowledge-Based Systems 209, 106429. The paper's protocol, with our choices where it is ambiguous:
 
-- Rows: the first ones of each class in file order train, as many as its table 1 says (table 4
-  reveals the order: its share of correct new must-links fits no other). They are sorted by class,
-  and so are the prototypes: of equally near ones the first decides. Features are scaled to [0, 1]
-  over all rows; the missing ages of Dermatology are the median of the training rows.
-- Image Segmentation: classes numbered by appearance in each of its two files, which mixes them up,
-  as table 4 shows the paper's were.
-- Labels: p prototypes of each class are drawn from the training rows. Supervised methods see them
-  alone, semi-supervised ones all training rows, unsupervised ones those without a label. SFS-1NN
-  is a wrapper that sees more: it scores 1-NN on the prototypes by the true classes of the whole
-  training half. No method sees a test row.
-- Table 3 averages over 1, 2, ... features up to r %, rounded up (its curves end at 172 of CNAE-9's
-  856). Table 8 looks for the least score in the same range.
-- The Laplacian Score, SPEC (its first style) and C4 use the complete graph of equations 1 and
-  15, in which each sample is also joined with itself; C3, C5, C6 and C7 have 5 neighbours, the
-  sample itself among them.
-- EnsCLS has its features in the opposite order, which is nearer to the published numbers on eight
-  of twelve sets. Table 6 shows the right order as well.
-- Clustering (tables 5 and 6, eps^SS in table 8): 20 nearest neighbours as in Kamvar et al. (2003),
-  the symmetric normalisation, sigma=1, as many eigenvectors as classes without the first, rows
-  scaled to length 1, and each row takes the class of the nearest prototype there. The paper states
-  none of this; docs/reproduction has the other readings. The additive normalisation of a
-  complete graph, the most literal reading, collapses into single rows.
-- Table 8 prints the accuracy of eps^S by 1-NN on the prototypes, that of eps^SS by clustering.
+- Rows: the first rows of each class in the file are the training rows; table 1 states their number.
+  (Only this order agrees with the share of correct new must-links in table 4.) Training rows are
+  sorted by class, and so are the prototypes; the first of equally near prototypes is used. Features
+  are scaled to [0, 1] over all rows; the missing ages of Dermatology are replaced by the median of
+  the training rows.
+- Image Segmentation: classes are numbered by appearance in each of the two files, which mixes them
+  up, but agrees with table 4.
+- Labels: p prototypes of each class are drawn from the training rows. Supervised methods use only
+  these, semi-supervised methods all training rows, and unsupervised methods the rows without a
+  label. SFS-1NN is a wrapper that uses more: it evaluates 1-NN on the prototypes with the true
+  classes of all training rows. No method uses a test row.
+- Table 3 averages over 1, 2, ... features up to r % of all, rounded up (the curves of CNAE-9 end at
+  172 of 856). Table 8 searches the lowest score in the same range.
+- The Laplacian Score, SPEC (its first style) and C4 use the complete graph of equations 1 and 15,
+  in which each sample is also connected to itself. C3, C5, C6 and C7 use 5 neighbours including the
+  sample itself.
+- EnsCLS ranks features in the opposite order, which is closer to the published numbers on eight of
+  twelve sets. Table 6 also shows the correct order.
+- Clustering (tables 5 and 6, eps^SS in table 8) uses 20 nearest neighbours as in Kamvar et al.
+  (2003), the symmetric normalisation, sigma=1, one eigenvector per class without the first, and
+  rows scaled to length 1. Each row gets the class of the nearest prototype in this embedding. The
+  paper states none of this; docs/reproduction describes the alternatives. The most literal
+  alternative, the additive normalisation of a complete graph, isolates single rows.
+- Table 8 has the accuracy of 1-NN on the prototypes for eps^S, and that of clustering for eps^SS.
 """
 
 from linkselect.reproduction._paper import Paper

@@ -1,4 +1,4 @@
-"""Accuracy if few training rows have labels and clustering finds the others (section 5.3)."""
+"""Accuracy if few training rows have labels and clustering labels the others (section 5.3)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -13,15 +13,15 @@ from linkselect.cluster._spectral import leading_eigenvectors, symmetric
 from linkselect.evaluation._curves import check_counts, nearest_neighbor_curve
 from linkselect.graphs import affinity_graph, nearest_edges
 
-# The number in Kamvar, Klein & Manning (2003).
+# As in Kamvar, Klein & Manning (2003).
 N_NEIGHBORS = 20
 
 
 def label_by_prototypes(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
-    """Give every row the label of the nearest labelled row; a labelled row keeps its own.
+    """Assign the label of the nearest labelled row to each unlabelled row.
 
-    `linkselect._search.nearest_prototypes` does the same, but adds squared differences in another
-    order. On Dermatology and CNAE-9, whose features have a few values each, rounding then decides
+    `linkselect._search.nearest_prototypes` does the same, but sums squared differences in another
+    order. On Dermatology and CNAE-9, whose features have few distinct values, rounding then decides
     between prototypes at equal distance: 3 of 39,000 rows change class, and stored results would
     not be reproduced.
 
@@ -35,6 +35,7 @@ def label_by_prototypes(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     Returns
     -------
     array of int, shape (n_samples,)
+        The classes of all rows.
     """
     known = np.flatnonzero(labels >= 0)
     found = labels[known][cdist(X, X[known], "sqeuclidean").argmin(axis=1)]
@@ -49,28 +50,28 @@ def label_by_clustering(
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
 ) -> NDArray[Any]:
-    """Label all rows from a few by constrained spectral clustering.
+    """Label all rows from a few labels by constrained spectral clustering.
 
-    Neighbours have a Gaussian affinity, rows of one class 1 and of two classes 0. Rows become
-    points in the leading eigenvectors of the symmetrically normalised affinity, one more than there
-    are classes, without the trivial eigenvector, which depends on the degrees only; points are
-    scaled to length 1. A row gets the label of the nearest labelled point.
+    Neighbours have a Gaussian affinity, rows of the same class 1 and rows of different classes 0.
+    Rows are embedded by the leading eigenvectors of the symmetrically normalised affinity, without
+    the trivial eigenvector, which depends only on the degrees, so that there is one eigenvector per
+    class. Embedded rows are scaled to length 1 and get the label of the nearest labelled one.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        The rows, in the features that were selected.
+        The rows, with the selected features.
     labels : array of int, shape (n_samples,)
         Their classes, -1 if unknown.
     n_neighbors : int, default=20
-        How many neighbours a row is joined with; all if there are fewer.
+        The number of neighbours of each row; all other rows if there are fewer.
     sigma : float, default=1.0
         The width of the Gaussian.
 
     Returns
     -------
     array of int, shape (n_samples,)
-        A labelled row keeps its label.
+        The classes of all rows; known labels are unchanged.
     """
     if (labels >= 0).all():
         return labels.copy()
@@ -84,10 +85,11 @@ def label_by_clustering(
 
 
 def without(vectors: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of the vectors without one direction.
+    """Return an orthonormal basis of the span of the vectors, orthogonal to a direction.
 
-    If the graph has several components, the solver may return any mixture of the direction and
-    other eigenvectors; their span without it is the same, unless a multiple eigenvalue is cut.
+    If the graph has several components, the solver may return any linear combination of the
+    direction and other eigenvectors. The result is the same, unless only some eigenvectors of a
+    multiple eigenvalue are included.
     """
     unit = direction / np.linalg.norm(direction)
     rest = vectors - np.outer(unit, unit @ vectors)
@@ -105,28 +107,28 @@ def clustering_curve(
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
 ) -> FloatArray:
-    """Measure 1-NN on training rows that clustering labelled, with the first m of an order.
+    """Compute the accuracy of 1-NN on training rows labelled by clustering, by number of features.
 
-    For each number of features the training rows without a label get one by
-    `label_by_clustering` in these features; then 1-NN on all of them classifies the test rows.
+    For each number of features, `label_by_clustering` labels the unlabelled training rows with
+    these features. Then 1-NN on all training rows classifies the test rows.
 
     Parameters
     ----------
     train, labels : arrays of shape (n_train, d), (n_train,)
-        The training rows, and their classes from 0, -1 if unknown.
+        The training rows and their classes from 0, -1 if unknown.
     test, y_test : arrays of shape (n_test, d), (n_test,)
-        What is classified.
+        The test rows and their classes.
     order : array of int
-        Features, best first.
+        The features, best first.
     n_features : ascending ints, optional
-        The numbers of features. Default: 1, 2, ... len(order).
+        The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     n_neighbors, sigma
         As in `label_by_clustering`.
 
     Returns
     -------
     array of float, one for each number of features
-        The share of test rows with the right class.
+        The share of correctly classified test rows.
     """
     counts = check_counts(n_features, len(order))
     accuracies = np.empty(len(counts))

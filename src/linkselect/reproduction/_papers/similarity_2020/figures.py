@@ -43,11 +43,11 @@ SIGMAS = (0.2, 0.4, 0.6, 0.8, 1.0, 1.2, 1.4)
 NUMBER, ACCURACY = "number of features", "accuracy, %"
 
 
-# -- figure 1: which pairs are linked ---------------------------------------------------------
+# -- figure 1: must-links and nearest neighbours ----------------------------------------------
 
 
 def _link_panels(_results: Results) -> list[Panel]:
-    """Draw two crescents with three prototypes each, and what M, M^SS and 1-NN link."""
+    """Return panels of two crescents with three prototypes each, and links by M, M^SS and 1-NN."""
     points, y, labels = _crescents()
     groups = label_by_prototypes(points, labels)
     near = nearest_edges(points, 1, 1)
@@ -76,7 +76,7 @@ def _crescents() -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
 
 
 def _inside(labels: NDArray[Any]) -> list[tuple[int, int]]:
-    """Return all pairs of one label."""
+    """Return all pairs of samples with the same label."""
     groups = [np.flatnonzero(labels == label) for label in range(2)]
     return [pair for group in groups for pair in combinations(group.tolist(), 2)]
 
@@ -99,7 +99,7 @@ def _drawing(
     return drawing
 
 
-# -- figures 2, 3 and 9: scores against the number of features --------------------------------
+# -- figures 2, 3 and 9: scores by number of features -----------------------------------------
 
 SCORE_SETUPS = {
     method: setup_of("score path", "Dermatology", method) for method in (*SINGLE_SCORES, *EPS)
@@ -119,7 +119,7 @@ def _numbered(values: NDArray[Any]) -> Series:
     return Series(list(range(1, len(values) + 1)), values.tolist())
 
 
-# How the accuracy of a subset that a score selected is measured.
+# The experiment that computes the accuracy of the subsets selected by each score.
 EVALUATED = {"eps^S": "prototypes", "eps^SS": "clustering"}
 
 
@@ -139,7 +139,7 @@ def _chosen_panels(results: Results) -> list[Panel]:
             line = mean_line(curves[accuracy])
             panels.append(Panel(f"{method}: accuracy", NUMBER, ACCURACY, {"accuracy": line}))
             series = {"score": _numbered(paths[score])}
-            panels.append(Panel(f"{method}: score", NUMBER, "score for each pair", series))
+            panels.append(Panel(f"{method}: score", NUMBER, "score per pair", series))
     return panels
 
 
@@ -147,7 +147,7 @@ def _chosen_panels(results: Results) -> list[Panel]:
 
 
 def _accuracy_panels(wanted: Mapping[str, Mapping[str, Setup]], results: Results) -> list[Panel]:
-    """Draw one panel for each title, one line for each name that has results."""
+    """Return one panel for each title, with one line for each name that has results."""
     curves = curves_of(results)
     panels = []
     for title, lines in wanted.items():
@@ -184,7 +184,7 @@ def _by_dataset(
 
 
 def _with_wrapper() -> dict[str, dict[str, Setup]]:
-    """Return the methods of figure 7, and the wrapper, which the paper draws as a baseline."""
+    """Return the methods of figure 7 and the wrapper, which the paper shows as a baseline."""
     wanted = _by_dataset("clustering", HIGH_DIMENSIONAL, COMPARED["clustering"])
     name = f"SFS-1NN (1-NN on the prototypes; {SEES_MORE['SFS-1NN']})"
     return {
@@ -197,7 +197,7 @@ def _with_wrapper() -> dict[str, dict[str, Setup]]:
 
 
 def _by_sigma() -> dict[str, dict[str, Setup]]:
-    # sigma=1 is what the other experiments use, so their units serve here, too.
+    # The other experiments use sigma=1, so this figure shares their units.
     widths = {sigma: () if sigma == 1.0 else (("sigma", sigma),) for sigma in SIGMAS}
     return {
         f"{dataset}, {method}": {
@@ -214,18 +214,18 @@ def _one_draw(methods: Sequence[str]) -> Callable[[int], Sequence[Unit]]:
 
 
 FIGURES = {
-    1: Figure(1, "Must-links of a semi-supervised context", lambda n_runs: [], _link_panels),
+    1: Figure(1, "Must-links in the semi-supervised case", lambda n_runs: [], _link_panels),
     2: Figure(
         2,
-        "Constraint scores against the number of features, Dermatology",
+        "Constraint scores by number of features, Dermatology",
         _one_draw(SINGLE_SCORES),
         partial(_path_panels, SINGLE_SCORES, "mean score"),
     ),
     3: Figure(
         3,
-        "Similarity scores against the number of features, Dermatology",
+        "Similarity scores by number of features, Dermatology",
         _one_draw(EPS),
-        partial(_path_panels, EPS, "score for each pair"),
+        partial(_path_panels, EPS, "score per pair"),
     ),
     4: _curves(
         4,
@@ -234,7 +234,7 @@ FIGURES = {
     ),
     5: _curves(
         5,
-        "Supervised methods on data with many features (SFS-1NN sees all labels)",
+        "Supervised methods on data with many features (SFS-1NN uses all labels)",
         _by_dataset("prototypes", HIGH_DIMENSIONAL, COMPARED["prototypes"]),
     ),
     6: _curves(
@@ -249,11 +249,11 @@ FIGURES = {
         _with_wrapper(),
         semi_supervised_runs,
     ),
-    8: _curves(8, "The width sigma", _by_sigma()),
+    8: _curves(8, "Accuracy by the width sigma", _by_sigma()),
     9: Figure(9, "Accuracy and scores, Dermatology", _chosen_units, _chosen_panels),
     10: _curves(
         10,
-        "Supervised against semi-supervised score, 1-NN on the prototypes",
+        "Supervised and semi-supervised similarity score, 1-NN on the prototypes",
         _by_dataset("prototypes", SMALL_AND_ORL, EPS),
     ),
 }

@@ -1,13 +1,13 @@
-"""The methods that Salmi, Hammouche & Macaire (2020) compare: what each sees, and its ranking.
+"""The methods that Salmi, Hammouche & Macaire (2020) compare, with the samples each may use.
 
-Supervised methods see the prototypes alone, semi-supervised ones all training rows, unsupervised
-ones the rows without a label.
+Supervised methods use only the prototypes, semi-supervised methods all training rows, and
+unsupervised methods the rows without a label.
 
-The paper reads some scores differently from their first publication: each sample is joined with
-itself by a weight of 1, which counts in its degree. Its equation 1 has that for the complete graph.
-For neighbours CNAE-9 shows it: its samples are so far apart that this weight decides. The paper has
-11.5 % for the Laplacian Score there and 19.1 % for C7, and so have these readings (11.7 and 19.2);
-joined with others alone the scores have 52 %.
+Some scores differ from their original publications: each sample is connected to itself with weight
+1, which is part of its degree. Equation 1 of the paper states this for the complete graph. For
+neighbour graphs, it follows from CNAE-9, whose samples are so far apart that this weight dominates:
+the paper reports 11.5 % for the Laplacian Score and 19.1 % for C7, in agreement with this version
+(11.7 and 19.2); without self-connections, the scores reach 52 %.
 """
 
 import warnings
@@ -45,15 +45,15 @@ from linkselect.selectors import (
 )
 from linkselect.selectors._ranking import Ranking, best_first, with_equal_twins
 
-SIGMA = 1.0  # of all Gaussian weights
-N_NEAREST = 5  # of C3, C5, C6 and C7, the sample itself among them
+SIGMA = 1.0  # the width of all Gaussian weights
+N_NEAREST = 5  # neighbours in C3, C5, C6 and C7, including the sample itself
 WITH_ITSELF = 1.0
-# Of C7, as the paper sets them.
+# The parameters of C7 in the paper.
 GAMMA, COMPENSATION = 0.9, 0.5
 N_RELIEF_NEIGHBORS = 5
 WEIGHT_OF_C2 = 1.0
 
-# What is compared, by the experiment that measures it: in tables 2 and 5, and in 3 and 6.
+# The compared methods by experiment: in tables 2 and 5, and in tables 3 and 6.
 CONSTRAINT_SCORES = {
     "prototypes": ("eps^S", "C1", "C2"),
     "clustering": ("eps^SS", "C3", "C4", "C5", "C6", "C7"),
@@ -63,8 +63,8 @@ COMPARED = {
     "clustering": ("Laplacian Score", "SPEC", "SCGS", "EnsCLS", "C4", "C7", "eps^SS"),
 }
 
-# Remarks that are shown with a method's name.
-SEES_MORE = {"SFS-1NN": "sees all training labels"}
+# Remarks that are shown with the names of methods.
+SEES_MORE = {"SFS-1NN": "uses all training labels"}
 WORST_FIRST = {"EnsCLS": "worst features first"}
 RIGHT_ORDER = "EnsCLS, best first"
 
@@ -72,31 +72,31 @@ Method = Callable[[LabelledSplit, int], Ranking]
 
 
 def ranking_of(unit: Unit, problem: LabelledSplit, n_features: int) -> Ranking:
-    """Rank the features by a unit's method, from what it may see.
+    """Rank the features by the method of a unit, with the samples that it may use.
 
     Parameters
     ----------
     unit : Unit
-        Its method is one of `METHODS`. A parameter "sigma" is the width of eps^S and eps^SS.
+        A unit with a method of `METHODS`. Its parameter "sigma" is the width of eps^S and eps^SS.
     problem : LabelledSplit
         The rows and labels.
     n_features : int
-        How many features a search selects.
+        The number of features that a search selects.
 
     Returns
     -------
     Ranking
-        Of the searches eps^S and eps^SS with `path_` among what was fitted.
+        The ranking; for the searches eps^S and eps^SS, `fitted` includes `path_`.
     """
     sigma = dict(unit.parameters).get("sigma")
     method = METHODS[unit.method] if sigma is None else _similarity(MODES[unit.method], sigma)
     with warnings.catch_warnings():
-        # Among so few rows many features are constant, and that is no news.
+        # With so few rows, many features are constant, so warnings are not useful.
         warnings.simplefilter("ignore")
         return method(problem, n_features)
 
 
-# -- selectors of the library, on what they may see ---------------------------------------------
+# -- selectors of the library, with the samples that they may use -------------------------------
 
 
 def _on_prototypes(make: Callable[[int], Any]) -> Method:
@@ -124,7 +124,7 @@ def _similarity(mode: Literal["supervised", "semi-supervised"], sigma: float) ->
 
 
 def _wrapper(problem: LabelledSplit, n_features: int) -> Ranking:
-    """Show the wrapper what no other method sees: the true class of every training row."""
+    """Rank by the wrapper, which uses the true classes of all training rows."""
     rows = np.arange(len(problem.y))
     folds = [(rows[problem.labels >= 0], rows)]
     selector = NearestNeighborSFS(n_features, cv=folds, n_jobs=1)
@@ -137,16 +137,16 @@ def _ensemble(problem: LabelledSplit, n_features: int) -> Ranking:
 
 
 def _worst_first(problem: LabelledSplit, n_features: int) -> Ranking:
-    """Rank by EnsCLS in the opposite order, as the published numbers have it.
+    """Rank by EnsCLS in the opposite order, as the published numbers suggest.
 
-    They are at chance on CNAE-9 (11.4 %) and 34.1 % on Multiple Features. The right order has 48.8
-    and 76.3 % there, the opposite one 10.9 and 35.6 %.
+    These are 11.4 % on CNAE-9, which is chance, and 34.1 % on Multiple Features. The correct order
+    reaches 48.8 and 76.3 % there, the opposite order 10.9 and 35.6 %.
     """
     found = _ensemble(problem, n_features)
     return Ranking(found.scores, best_first(found.scores, True), n_features)
 
 
-# -- scores as this paper reads them: one per feature, smaller is better --------------------------
+# -- scores as defined in this paper: one per feature, smaller is better --------------------------
 
 
 def _laplacian_score(X: FloatArray) -> FloatArray:
@@ -160,14 +160,14 @@ def _spec(X: FloatArray) -> FloatArray:
 
 
 def _c5(X: FloatArray, known: Supervision) -> FloatArray:
-    """Compute the constrained Laplacian score of Benabdeslem & Hindawi (2011), C5."""
+    """Compute C5, the constrained Laplacian score of Benabdeslem & Hindawi (2011)."""
     alike = constrained_graph(X, _neighbors(X), known, SIGMA, 1)
     weights = degrees(alike) + WITH_ITSELF
     return scores.weighted_constrained_laplacian(X, alike, known, weights, 1)
 
 
 def _c6(X: FloatArray, known: Supervision) -> FloatArray:
-    """Compute the second constrained Laplacian score, of Benabdeslem & Hindawi (2014), C6."""
+    """Compute C6, the second constrained Laplacian score, of Benabdeslem & Hindawi (2014)."""
     near = _neighbors(X)
     alike = reward_graph(X, near, known, SIGMA, 1)
     weights = degrees(gaussian_edges(near, SIGMA)) + WITH_ITSELF
@@ -175,7 +175,7 @@ def _c6(X: FloatArray, known: Supervision) -> FloatArray:
 
 
 def _c7(X: FloatArray, known: Supervision) -> FloatArray:
-    """Compute the compensated Laplacian score, C7."""
+    """Compute C7, the compensated Laplacian score."""
     alike = compensated_graph(_neighbors(X), known, SIGMA, GAMMA, COMPENSATION)
     weights = degrees(alike) + WITH_ITSELF
     return scores.weighted_compensated_laplacian(X, alike, known, weights, 1)
@@ -202,7 +202,7 @@ def _semi_supervised(score: Callable[[FloatArray, Supervision], FloatArray]) -> 
 
 
 def _ranked(X: FloatArray, scores: FloatArray, n_features: int) -> Ranking:
-    """Order features as the library's selectors do: constant ones rank last, equal ones tie."""
+    """Rank features as selectors do: constant features come last, and equal features tie."""
     defined = with_equal_twins(X, np.where(as_samples(X).constant_columns(), np.nan, scores))
     return Ranking(defined, best_first(defined, False), n_features)
 

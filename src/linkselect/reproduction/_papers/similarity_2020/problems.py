@@ -18,7 +18,7 @@ from linkselect.reproduction._splits import first_part, prototypes
 
 
 class SetSizes(NamedTuple):
-    """A data set's sizes, and its numbers of features in tables 2 and 5 if it is in them."""
+    """The sizes of a data set, and its numbers of features in tables 2 and 5, if included."""
 
     n_features: int
     n_train: int
@@ -45,20 +45,20 @@ SMALL_AND_ORL = tuple(name for name, data in SETS.items() if data.supervised is 
 
 @dataclass(frozen=True)
 class LabelledSplit:
-    """A data set split as the paper does, with the classes of a few training rows known."""
+    """A data set split as in the paper, with known labels of a few training rows."""
 
     X: FloatArray
     y: NDArray[np.int64]
     X_test: FloatArray
     y_test: NDArray[np.int64]
     labels: NDArray[np.int64]
-    """The class of each training row, -1 if it is not known."""
+    """The class of each training row, -1 if unknown."""
     seed: int
-    """For what a method draws itself."""
+    """The seed of methods with random draws."""
 
 
 def problem_of(unit: Unit, data_dir: Path | None) -> LabelledSplit:
-    """Split a unit's data, and draw its prototypes."""
+    """Split the data of a unit and draw its prototypes."""
     X, y, X_test, y_test = _split_data(unit.dataset, data_dir)
     random = unit.random()
     known = prototypes(y, dict(unit.parameters)["p"], random)
@@ -69,25 +69,25 @@ def problem_of(unit: Unit, data_dir: Path | None) -> LabelledSplit:
 
 @lru_cache(maxsize=len(SETS))
 def _split_data(name: str, data_dir: Path | None) -> tuple[NDArray[Any], ...]:
-    """Return X and y of the training rows, then of the test rows; features lie in [0, 1]."""
+    """Return X and y of the training rows, then of the test rows, with features in [0, 1]."""
     data = load_dataset(name, data_dir)
     y = _classes_by_file(data.y) if name == "Image Segmentation" else data.y
     train, test = first_part(y, SETS[name].n_train)
     X = scale_to_unit(fill_missing(data.X.astype(np.float64), train))
-    # The paper draws its prototypes class by class, so that among equally near prototypes the one
-    # of the first class decides. On Dermatology, whose features have four values, this is worth 1
-    # to 2 points.
+    # The paper draws its prototypes class by class, so that ties between equally near prototypes go
+    # to the first class. On Dermatology, whose features have four values, this increases accuracy
+    # by 1 to 2 points.
     train = train[np.argsort(y[train], kind="stable")]
     return X[train], y[train], X[test], y[test]
 
 
 def _classes_by_file(y: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number the classes of Image Segmentation as the paper must have had them.
+    """Number the classes of Image Segmentation as the paper presumably did.
 
-    The set is two files, of 210 and 2,100 rows, in which the classes appear in opposite orders.
-    Numbered by appearance in each file, only one of seven keeps its number: 180 rows get the number
-    of another class. Table 4 shows that this happened in the paper: with p=3 its share of correct
-    new must-links is 0.50, here 0.49, and 0.70 with the true classes.
+    The set consists of two files, of 210 and 2,100 rows, in which the classes appear in opposite
+    orders. If they are numbered by appearance in each file, only one of seven classes has the same
+    number in both, and 180 rows get the number of another class. Table 4 suggests this: with p=3,
+    its share of correct new must-links is 0.50; ours is 0.49, and 0.70 with the true classes.
     """
     return np.concatenate([_by_appearance(y[:210]), _by_appearance(y[210:])])
 
@@ -101,9 +101,9 @@ def _by_appearance(y: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def kept_fraction(n_features: int) -> float:
-    """Return the share of features over which the paper averages (r % in its tables 3 and 6).
+    """Return the share of features up to which the paper averages (r % in its tables 3 and 6).
 
-    5 % above 3,000 features, 10 % from 2,000 on, 20 % from 300 on, else all.
+    It is 5 % above 3,000 features, 10 % from 2,000, 20 % from 300, and 100 % below.
 
     Examples
     --------
@@ -119,19 +119,18 @@ def kept_fraction(n_features: int) -> float:
 
 
 def n_kept(n_features: int) -> int:
-    """Return how many features the r % are, rounded up.
+    """Return the number of features in r %, rounded up.
 
-    Table 8 shows the rounding: its curve on CNAE-9 (171.2 features) goes on to 172.
+    Table 8 shows that the paper rounds up: its curve on CNAE-9 (171.2 features) ends at 172.
     """
-    # 0.1 * 2,420 is a little more than 242 in floating point.
+    # 0.1 * 2,420 is slightly larger than 242 in floating point.
     return int(np.ceil(round(kept_fraction(n_features) * n_features, 6)))
 
 
 def spread_counts(n_features: int, n_points: int) -> IntArray:
-    """Return at most `n_points` numbers of features from 1 to all, denser among small numbers.
+    """Return at most `n_points` numbers of features from 1 to all, denser for small numbers.
 
-    A curve rises over the first features and is flat later, so points are spread evenly in the
-    square root.
+    Curves are steep for few features and flat for many, so the square roots are evenly spaced.
 
     Examples
     --------
@@ -146,15 +145,15 @@ def spread_counts(n_features: int, n_points: int) -> IntArray:
 
 
 def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Sum the ranks of methods over runs (equation 40): 1 for the most accurate in a run.
+    """Return the sum of ranks of each method over runs (equation 40), where rank 1 is the best.
 
-    Equal accuracies share the better rank, as the paper's sums show: with three methods they
-    add up to less than 6 in a run.
+    Methods with equal accuracy share the better rank. In the paper, the ranks of three methods also
+    add up to less than 6 per run.
 
     Parameters
     ----------
     accuracies : mapping from method to one accuracy for each run
-        Run i is the same split and the same labels for all methods.
+        The accuracies. Each run has the same split and labels for all methods.
 
     Returns
     -------
@@ -170,7 +169,7 @@ def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
 
 
 def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Average the ranks of methods over data sets: 1 for the most accurate on a data set.
+    """Return the average rank of each method over data sets, where rank 1 is the best.
 
     Examples
     --------
@@ -182,40 +181,40 @@ def average_ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]
 
 
 def _ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, NDArray[Any]]:
-    # Equal shares of test rows may differ in the last digit when they were computed differently.
+    # Equal accuracies that were computed differently may have different rounding errors.
     values = np.round(np.array(list(accuracies.values()), dtype=np.float64), 9)
     return dict(zip(accuracies, rankdata(-values, method="min", axis=0), strict=True))
 
 
 def new_must_links(groups: NDArray[Any], n_must: int) -> float:
-    """Compare the must-links between rows of one group with those given (NML, equation 41).
+    """Return the ratio of must-links within groups to given must-links (NML, equation 41).
 
-    Links are ordered pairs without self pairs, in the groups as in the `n_must` given.
+    Must-links are counted as ordered pairs of different rows, also in `n_must`.
 
     Parameters
     ----------
     groups : array of int
-        The class of each row's nearest prototype.
+        The class of the nearest prototype of each row.
     n_must : int
         The number of given must-links.
 
     Returns
     -------
     float
-        How many times as many there are.
+        The ratio.
     """
     return _n_pairs(groups) / n_must
 
 
 def correct_new_must_links(groups: NDArray[Any], y: NDArray[Any], n_must: int) -> float:
-    """Return the share of the new must-links that join rows of one class (CNML, equation 42).
+    """Return the share of new must-links between rows of the same class (CNML, equation 42).
 
     Parameters
     ----------
     groups, y : arrays of int
-        The class of each row's nearest prototype, and its true class.
+        The class of the nearest prototype of each row, and its true class.
     n_must : int
-        The number of given must-links, which are among those of the groups and all correct.
+        The number of given must-links, which are all within groups and correct.
     """
     both = groups.astype(np.intp) * (int(y.max()) + 1) + y
     return (_n_pairs(both) - n_must) / (_n_pairs(groups) - n_must)

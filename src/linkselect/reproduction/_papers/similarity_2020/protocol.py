@@ -1,4 +1,4 @@
-"""The units of Salmi, Hammouche & Macaire (2020): rankings, and how well they classify."""
+"""The experiments of Salmi, Hammouche & Macaire (2020): rankings and their accuracy."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -33,10 +33,10 @@ from linkselect.reproduction._papers.similarity_2020.problems import (
 )
 from linkselect.selectors._ranking import Ranking
 
-# Each point of a clustering curve is an eigenproblem, so a curve has this many.
+# The number of points of a clustering curve, limited because each requires an eigendecomposition.
 N_POINTS = 25
 
-# What else decides the numbers that `compute` returns: change it with the code.
+# Everything besides the unit that affects the results of `compute`. Change it with the code.
 PROTOCOL = {
     "sets": {name: list(data) for name, data in SETS.items()},
     "training rows": "the first of each class, class by class",
@@ -65,12 +65,12 @@ PROTOCOL = {
 
 
 def semi_supervised_runs(n_runs: int) -> int:
-    """Return how many runs the clustering experiments get: each point is an eigenproblem."""
+    """Return the number of runs of clustering experiments, which are slow."""
     return min(n_runs, 20)
 
 
 def n_selected(unit: Unit | Setup) -> int:
-    """Return how many features a unit's curve reaches: the r %, or a table's number beyond."""
+    """Return the largest number of features of a curve: r %, or the number in a table if larger."""
     data = SETS[unit.dataset]
     special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
     if dict(unit.parameters)["p"] != 3 and special is not None:
@@ -80,7 +80,7 @@ def n_selected(unit: Unit | Setup) -> int:
 
 
 def counts_of(unit: Unit | Setup) -> IntArray:
-    """Return the numbers of features at which a unit's accuracy is measured."""
+    """Return the numbers of features at which the accuracy of a unit is computed."""
     if unit.experiment != "clustering":
         return np.arange(1, n_selected(unit) + 1)
     data = SETS[unit.dataset]
@@ -94,7 +94,7 @@ def counts_of(unit: Unit | Setup) -> IntArray:
 
 
 def _prototype_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Measure 1-NN on the prototypes alone (sec. 5.2)."""
+    """Compute the accuracy of 1-NN on the prototypes only (section 5.2)."""
     n_features = n_selected(unit)
     found = ranking_of(unit, problem, n_features)
     known = problem.labels >= 0
@@ -109,7 +109,7 @@ def _prototype_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Measure 1-NN on the training rows that clustering labelled (sec. 5.3)."""
+    """Compute the accuracy of 1-NN on training rows labelled by clustering (section 5.3)."""
     counts = counts_of(unit)
     found = ranking_of(unit, problem, int(counts[-1]))
     curve = clustering_curve(
@@ -119,7 +119,7 @@ def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _path(unit: Unit, found: Ranking) -> dict[str, Any]:
-    """Return the score after each chosen feature, whose minimum the paper looks for."""
+    """Return the score after each selected feature, from which table 8 chooses a number."""
     return {"path": found.fitted["path_"]} if unit.method.startswith("eps") else {}
 
 
@@ -141,7 +141,7 @@ def _run_time(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _score_path(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Return the score of the best 1, 2, ... features: the mean of single scores, or eps."""
+    """Return the score of the first 1, 2, ... features: eps, or the mean of single scores."""
     n_features = SETS[unit.dataset].n_features
     found = ranking_of(unit, problem, n_features)
     if unit.method.startswith("eps"):
@@ -170,20 +170,20 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
     }
 
 
-# -- results of many units as curves ---------------------------------------------------------------
+# -- curves from the results of many units ---------------------------------------------------------
 
 
 def setup_of(
     experiment: str, dataset: str, method: str, p: int = 3, others: Parameters = ()
 ) -> Setup:
-    """Return a setup with p prototypes of each class, and further parameters."""
+    """Return a setup with p prototypes of each class and further parameters."""
     return Setup(experiment, dataset, method, (("p", p), *others))
 
 
 def setups_of(
     experiment: str, datasets: Iterable[str], methods: Sequence[str], ps: Sequence[int] = (3,)
 ) -> list[Setup]:
-    """Combine data sets, methods and numbers of prototypes."""
+    """Return setups for all combinations of data sets, methods and numbers of prototypes."""
     return [
         setup_of(experiment, dataset, method, p)
         for dataset in datasets
@@ -193,7 +193,7 @@ def setups_of(
 
 
 def curves_of(results: Results) -> dict[Setup, Curve]:
-    """Return the accuracies of each setup, one row for each run."""
+    """Return the accuracy curve of each setup, with one row per run."""
     return {
         setup: Curve(counts_of(setup), np.array([result["accuracy"] for result in runs]))
         for setup, runs in grouped(results).items()
@@ -202,10 +202,10 @@ def curves_of(results: Results) -> dict[Setup, Curve]:
 
 
 def paths_of(results: Results) -> dict[Setup, FloatArray]:
-    """Return the score after each chosen feature, averaged over runs, of each setup that has it.
+    """Return the mean score over runs after each selected feature, for all setups that have it.
 
-    Runs end at different numbers if features without a score are left out; the mean ends with
-    the shortest.
+    The mean ends with the shortest run, because runs may omit different numbers of features
+    without a score.
     """
     found = {}
     for setup, runs in grouped(results).items():
@@ -217,14 +217,14 @@ def paths_of(results: Results) -> dict[Setup, FloatArray]:
 
 
 def mean_over_kept(curve: Curve, dataset: str) -> FloatArray:
-    """Average each run over 1, 2, ... features up to the r %.
+    """Return the mean accuracy of each run over 1, 2, ... features, up to r % of all.
 
-    A curve is interpolated between the numbers at which it was measured.
+    Curves are interpolated between the numbers at which they were computed.
     """
     wanted = np.arange(1, n_kept(SETS[dataset].n_features) + 1)
     return np.array([np.interp(wanted, curve.n_features, row).mean() for row in curve.values])
 
 
 def values_at(curve: Curve, n_features: int) -> FloatArray:
-    """Return each run's value with `n_features`, interpolated if it was not measured there."""
+    """Return the accuracy of each run with `n_features`, interpolated if necessary."""
     return np.array([np.interp(n_features, curve.n_features, row) for row in curve.values])

@@ -51,14 +51,14 @@ from linkselect.reproduction._published import Published, published
 
 NAME = "similarity-constraint-score-2020"
 PS = (2, 3, 4)
-# Sums of fewer runs are scaled, so that they can stand beside the published ones.
+# Sums over fewer runs are scaled, so that they can be compared with the published ones.
 SCALED_SUM = f"{RANK_SUM}, scaled to 100 runs"
-# Its rows are constants over 100 runs in the paper (100/100/100), which no draw can give.
+# A data set and p. The published ranks are the same in all 100 runs, impossible with random draws.
 NOT_COMPARABLE = ("ORL", 4)
 
 
 def p_of(setting: str) -> int:
-    """Return p of a setting such as "rank sum over 100 runs, p=2"."""
+    """Return the value of p in a setting such as "rank sum over 100 runs, p=2"."""
     return int(setting[setting.index("p=") + 2])
 
 
@@ -72,14 +72,14 @@ def _rank_sum_cells(number: int, experiment: str, results: Results) -> list[Cell
         found = sums.get((row.dataset, p_of(row.setting)))
         if found is not None:
             comparable = (row.dataset, p_of(row.setting)) != NOT_COMPARABLE
-            cells.append(row.beside(found[row.method], comparable=comparable))
+            cells.append(row.cell(found[row.method], comparable=comparable))
     return cells
 
 
 def _rank_sums(
     experiment: str, curves: dict[Setup, Curve]
 ) -> dict[tuple[str, int], dict[str, float]]:
-    """Return the rank sums over 100 runs, or scaled to that, for each data set and p."""
+    """Return the rank sums for each data set and p, scaled to 100 runs."""
     sums = {}
     for dataset in SMALL_AND_ORL:
         data = SETS[dataset]
@@ -98,11 +98,11 @@ def _winner_claims(number: int, experiment: str, results: Results) -> list[Claim
     rows = same_winners(_rank_sum_cells(number, experiment, results))
     n_held = sum(rows.values())
     found = f"{n_held} of {len(rows)} rows"
-    text = "The method with the lowest published rank sum has the lowest in at least 80 % of rows"
+    text = "The method with the lowest published rank sum also wins here in at least 80 % of rows"
     return [Claim(text, n_held >= 0.8 * len(rows), found)]
 
 
-# -- tables 3 and 6: means over the r % -------------------------------------------------------
+# -- tables 3 and 6: means over r % of the features -------------------------------------------
 
 
 def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
@@ -114,7 +114,7 @@ def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
     ranks = _average_ranks(means, COMPARED[experiment])
     means |= {("Average rank", method): rank for method, rank in ranks.items()}
     cells = [
-        row.beside(means[row.dataset, row.method])
+        row.cell(means[row.dataset, row.method])
         for row in published(NAME, number)
         if (row.dataset, row.method) in means
     ]
@@ -127,7 +127,7 @@ def _mean_cells(number: int, experiment: str, results: Results) -> list[Cell]:
 
 
 def _average_ranks(means: dict[tuple[str, str], float], methods: Sequence[str]) -> dict[str, float]:
-    """Rank methods on the data sets for which all of them have a mean."""
+    """Return the average rank of each method over data sets with results of all methods."""
     complete = [name for name in SETS if all((name, method) in means for method in methods)]
     if not complete:
         return {}
@@ -145,10 +145,10 @@ def _first_place_claims(number: int, experiment: str, results: Results) -> list[
     first = min(cells, key=lambda cell: cell.published or 0.0).method
     ordered = sorted(cells, key=lambda cell: cell.ours)
     found = ", ".join(f"{cell.method} {cell.ours:.2f}" for cell in ordered)
-    claims = [Claim(f"{first} is first by average rank", ordered[0].method == first, found)]
+    claims = [Claim(f"{first} has the best average rank", ordered[0].method == first, found)]
     if experiment == "prototypes":
         filters = [cell.method for cell in ordered if cell.method != "SFS-1NN"]
-        text = "eps^S is the first of the filters (SFS-1NN sees all training labels)"
+        text = "eps^S has the best average rank of the filters (SFS-1NN uses all training labels)"
         claims.append(Claim(text, filters[0] == "eps^S", found))
     return claims
 
@@ -163,7 +163,7 @@ def _must_link_cells(results: Results) -> list[Cell]:
         setup = setup_of("new must-links", row.dataset, "", p_of(row.setting))
         if setup in runs:
             mean = np.mean([result[row.method] for result in runs[setup]])
-            cells.append(row.beside(float(mean)))
+            cells.append(row.cell(float(mean)))
     return cells
 
 
@@ -171,7 +171,7 @@ def _must_link_cells(results: Results) -> list[Cell]:
 
 
 def _time_units(n_runs: int) -> list[Unit]:
-    # The fastest of three runs says what a method needs; more runs say no more.
+    # The fastest of three runs is a sufficient estimate of the time that a method needs.
     return units_of(map(_timed, published(NAME, 7)), min(n_runs, 3))
 
 
@@ -185,12 +185,12 @@ def _time_cells(results: Results) -> list[Cell]:
     for row in published(NAME, 7):
         setup = _timed(row)
         if setup in runs:
-            cells.append(row.beside(min(result["seconds"] for result in runs[setup])))
+            cells.append(row.cell(min(result["seconds"] for result in runs[setup])))
     return cells
 
 
 def _time_claims(results: Results) -> list[Claim]:
-    """Check that the scores, which see no accuracy, are always faster than the wrapper."""
+    """Check that the scores, which compute no accuracies, are always faster than the wrapper."""
     seconds = {(c.dataset, c.n_features, c.method): c.ours for c in _time_cells(results)}
     claims = []
     for score in ("eps^S", "eps^SS"):
@@ -206,7 +206,7 @@ def _time_claims(results: Results) -> list[Claim]:
     return claims
 
 
-# -- table 8: the chosen number of features ---------------------------------------------------
+# -- table 8: the selected number of features -------------------------------------------------
 
 
 def _chosen_units(n_runs: int) -> list[Unit]:
@@ -216,7 +216,7 @@ def _chosen_units(n_runs: int) -> list[Unit]:
 
 
 def _chosen_cells(results: Results) -> list[Cell]:
-    """Compare accuracies, and in rows of their own the numbers of features they belong to."""
+    """Return cells of accuracies, and separate cells of their numbers of features."""
     curves, paths = curves_of(results), paths_of(results)
     cells = []
     for row in published(NAME, 8):
@@ -228,7 +228,7 @@ def _chosen_cells(results: Results) -> list[Cell]:
         mean = np.interp(np.arange(1, kept + 1), curves[setup].n_features, curves[setup].mean)
         best = mean if row.setting == "best m" else -paths[setup][:kept]
         number = int(best.argmax()) + 1
-        cells.append(row.beside(float(mean[number - 1])))
+        cells.append(row.cell(float(mean[number - 1])))
         setting = f"{row.setting}: {FEATURES}"
         cells.append(
             Cell(row.dataset, row.method, setting, "", float(row.n_features), float(number))
@@ -245,11 +245,11 @@ def _chosen_claims(results: Results) -> list[Claim]:
     both = [name for name, flags in close.items() if all(flags)]
     n_cells = sum(map(sum, close.values()))
     found = f"both scores on {len(both)} of {len(close)} sets, {n_cells} of {len(cells)} numbers"
-    text = f"The chosen numbers of features are within {near} on three of four data sets"
+    text = f"The chosen numbers of features are within {near} on at least 75 % of data sets"
     return [Claim(text, len(both) >= 0.75 * len(close), found)]
 
 
-# -- all of them ------------------------------------------------------------------------------
+# -- all tables -------------------------------------------------------------------------------
 
 
 def _units(
@@ -269,7 +269,7 @@ TABLES = {
     ),
     3: PaperTable(
         3,
-        "Mean accuracy over the r % selected features, supervised",
+        "Mean accuracy with up to r % of the features, supervised",
         _units(setups_of("prototypes", SETS, COMPARED["prototypes"])),
         partial(_mean_cells, 3, "prototypes"),
         claims=partial(_first_place_claims, 3, "prototypes"),
@@ -277,7 +277,7 @@ TABLES = {
     ),
     4: PaperTable(
         4,
-        "New must-links, and the share of them that is correct",
+        "New must-links, and the share of correct ones",
         _units(setups_of("new must-links", SMALL_AND_ORL, [""], PS)),
         _must_link_cells,
         "count, ratio or share",
@@ -295,7 +295,7 @@ TABLES = {
     ),
     6: PaperTable(
         6,
-        "Mean accuracy over the r % selected features, semi-supervised",
+        "Mean accuracy with up to r % of the features, semi-supervised",
         _units(
             setups_of("clustering", SETS, [*COMPARED["clustering"], RIGHT_ORDER]),
             semi_supervised_runs,
@@ -306,7 +306,7 @@ TABLES = {
     ),
     7: PaperTable(
         7,
-        "Run times: published on the paper's machine, ours on this one",
+        "Run times, measured on different machines",
         _time_units,
         _time_cells,
         SECONDS,
