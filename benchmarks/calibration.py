@@ -358,7 +358,8 @@ LEGENDS = {
     "On noise: pairs": "The last column gives a share of intervals, the others give shares of "
     "tables.",
     "On noise: labels": "The first column gives the size (samples x features) or the share of the "
-    "smaller class. The last three columns refer to the number of features that `choose_number` selects.",
+    "smaller class. The last three columns refer to the number of features that `choose_number` "
+    "selects.",
     "On noise: comparisons": "Both shares are those of tables in which methods were compared.",
     "Single features": "The columns give shares of tables with a false positive, mean numbers of "
     "features with q <= 0.1, and the false discovery rate.",

@@ -22,7 +22,7 @@ RANDOM = "random order"
 METHODS = {
     "LinkSelector, 20 pairs": LinkSelector(40),
     "Fisher score, all labels": FisherScore(40),
-    "Laplacian score, no label": LaplacianScore(40),
+    "Laplacian score, no labels": LaplacianScore(40),
 }
 
 

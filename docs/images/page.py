@@ -4,12 +4,12 @@ Requires Chromium. Questions are answered by keyboard from the known classes, as
 `python docs/images/page.py report` takes only the screenshot of the report.
 """
 
-import os
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import chdir
 from pathlib import Path
 
 from PIL import Image
@@ -40,8 +40,8 @@ def report(browser, folder):
     """Take the first screen of the report that the home page and the README show."""
     make_tables(folder, FOLDER)
     written = str(folder / "report.html")
-    os.chdir(folder)  # so that the report shows a relative path, as the command does
-    run(["rank", "my.csv", "--label", "class", "--report", written])
+    with chdir(folder):  # so that the report shows a relative path, as the command does
+        run(["rank", "my.csv", "--label", "class", "--report", written])
     page = browser.new_page(viewport=READER)
     page.goto(f"file://{written}")
     take(page, "report")

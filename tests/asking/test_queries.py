@@ -365,7 +365,7 @@ def test_only_an_answer_can_change():
         ({"strategy": None}, "no such strategy"),
         ({"random_state": "x"}, "cannot seed"),
         ({"random_state": -1}, "cannot seed"),
-        ({"sample_ids": ["a"]}, "1 entries"),
+        ({"sample_ids": ["a"]}, "1 id for 8 samples"),
         ({"pairs": [(0, 1)]}, "must be a linkselect.Pairs"),
     ],
 )

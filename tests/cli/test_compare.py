@@ -175,8 +175,8 @@ def test_pairs_alone_as_text(compare_pairs):
     assert (code, errors) == (0, "Note: variance ignores pairs.\n")
     for words in (
         "iris.csv: 150 rows, 4 features. Each",
-        "Held-out pairs (40 must-links and 40 cannot-links; 5 folds, repeated 4 times)",
-        "0.5 is chance",
+        "On held-out pairs (40 must-links and 40 cannot-links; 5 folds, repeated 4 times)",
+        "0.5 corresponds to chance",
         "cannot determine how many features to keep",
         "mean AUC",
         "standard error",

@@ -106,7 +106,7 @@ def test_the_column_on_samples_outside_memory(selector, kind, problem, tmp_path,
             TABLE[type(member).__name__][1] != "no" for _, member in selector.estimators
         )
     if not works:
-        with pytest.raises(TypeError, match="needs all samples in memory"):
+        with pytest.raises(TypeError, match="requires all samples in memory"):
             fit(selector, outside, classes)
         return
     assert_allclose(fit(selector, outside, classes), fit(selector, X, classes), rtol=1e-9)

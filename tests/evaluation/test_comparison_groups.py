@@ -152,7 +152,7 @@ def test_pairs_are_held_out_by_groups():
     inside = Pairs(
         [(row, row + 1) for row in range(0, 30, 3)], [(row, row + 1) for row in range(30, 60, 3)]
     )
-    with pytest.raises(ValueError, match="all pairs lie inside groups"):
+    with pytest.raises(ValueError, match="every pair lies within a single group"):
         compare(methods, X, pairs=inside, groups=patient)
 
 

@@ -278,7 +278,7 @@ def test_contradictions_are_left_out_as_the_selector_does():
         ({"n_features": [2.5]}, ValueError, "whole numbers"),
         ({"pairs": [(0, 1)]}, TypeError, "must be a linkselect.Pairs"),
         ({"pairs": ls.Pairs(must=[(0, 999)])}, ValueError, "names row 999"),
-        ({"pairs": ls.Pairs([(0, 1)], n_samples=9)}, ValueError, "rows of 9 samples, but X has 90"),
+        ({"pairs": ls.Pairs([(0, 1)], n_samples=9)}, ValueError, "row numbers of 9 samples, but X has 90"),
     ],
 )
 def test_mistakes_are_answered(arguments, error, message):
@@ -305,5 +305,5 @@ def test_a_scorer_can_be_pickled():
     assert repr(again).startswith("pair_scorer(Pairs(")
     with pytest.raises(TypeError, match=r"must be a linkselect\.Pairs"):
         pair_scorer([(0, 1)])
-    with pytest.raises(ValueError, match="fewer and larger folds"):
+    with pytest.raises(ValueError, match="fewer, larger folds"):
         again(fitted, frame.iloc[:2])

@@ -65,10 +65,10 @@ def test_a_good_method_beats_chance_and_a_bad_one(found):
     assert held_out.by_chance < 0.8
     text = " ".join(found.summary)
     for words in (
-        "Held-out pairs (40 must-links and 40 cannot-links; 4 folds, repeated 4 times)",
+        "On held-out pairs (40 must-links and 40 cannot-links; 4 folds, repeated 4 times)",
         "constraint was significantly better than worst",
-        "0.5 is chance",
-        "often is not the most accurate",
+        "0.5 corresponds to chance",
+        "often not the most accurate",
         "cannot determine how many features",
     ):
         assert words in text
@@ -187,7 +187,7 @@ def test_labels_and_pairs_side_by_side(problem):
     assert both.held_out_pairs.mean_auc == by_pairs.held_out_pairs.mean_auc
     assert both.held_out_pairs.methods == ("constraint", "worst")
     text = " ".join(both.summary)
-    assert "because they use labels: fisher." in text
+    assert "Methods that use labels are not evaluated on pairs: fisher." in text
     assert text.count("Supervision") == 1
     assert compare({"fisher": FisherScore()}, X, y, pairs=pairs).held_out_pairs is None
 
@@ -281,7 +281,7 @@ def test_an_unset_random_state_is_seeded(problem):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"pairs": None}, "there are neither. Pass y or pairs"),
+        ({"pairs": None}, "neither was passed. Pass y or pairs"),
         ({"pairs": Pairs(must=[(0, 2)])}, "there are no cannot-links"),
         ({"pairs": Pairs(must=[(0, 2)], cannot=[(0, 1)])}, "at least 5 independent must-links"),
         (
@@ -295,7 +295,7 @@ def test_an_unset_random_state_is_seeded(problem):
             {"pairs": Pairs(must=[("a", "b")]), "sample_ids": range(1000, 1120)},
             "No pair has both of its samples in X",
         ),
-        ({"selectors": {"f": FisherScore()}}, "f needs labels, but there are only pairs"),
+        ({"selectors": {"f": FisherScore()}}, "f needs labels, but only pairs were passed"),
         ({"selectors": {"s": StableSelector(FisherScore())}}, "s needs labels"),
         ({"n_features": [0]}, "ascending list of whole numbers from 1"),
         ({"X": np.ones(120)}, "Expected 2D array"),

@@ -71,7 +71,7 @@ def test_a_rare_class_does_not_leak():
 
 def test_a_hub_cannot_be_held_out():
     must = [(2 * i, 2 * i + 1) for i in range(1, 21)]
-    with pytest.raises(ValueError, match="a split needs two parts without common samples"):
+    with pytest.raises(ValueError, match="a split requires two parts without common samples"):
         list(PairKFold(random_state=0).split(Pairs(must, [(0, i) for i in range(2, 22)])))
 
 

@@ -210,7 +210,7 @@ def failing_at_row_50(values):
 
 
 FAILED_AT_ROW_50 = (
-    "This happened in the blocks of the dask array for rows 50 to 75. Nothing was fitted."
+    "This error occurred in the blocks of the dask array for rows 50 to 75. No model was fitted."
 )
 
 

@@ -139,5 +139,5 @@ def test_samples_that_cannot_be_centred(samples, batches, problem):
 
 def test_stored_samples_are_not_read_by_accident(tmp_path):
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(TypeError, match="center_batches needs all samples in memory"):
+    with pytest.raises(TypeError, match="center_batches requires all samples in memory"):
         center_batches(open_stored(tmp_path / "X.npy"), BATCHES)

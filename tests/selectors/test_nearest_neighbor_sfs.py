@@ -23,7 +23,7 @@ def test_neighbours_need_labels(wine):
         selector.fit(X, np.full(len(y), 7))
     with pytest.raises(ValueError, match="y has no labels, but NearestNeighborSFS compares"):
         selector.fit(X, np.full(len(y), -1))
-    with pytest.raises(ValueError, match=r"needs at least 2 classes, but y has the one labelled"):
+    with pytest.raises(ValueError, match=r"needs at least 2 classes, but y has only one class"):
         selector.fit(X, np.where(y == 0, 5, -1))
     with pytest.raises(ValueError, match="means unlabelled here"):
         selector.fit(X, np.where(y == 0, 1, -1))

@@ -118,7 +118,7 @@ def test_the_same_scores_as_in_memory(selector, max_queries, offset, samples, tm
             pytest.skip("This method has no queries to draw.")
         selector.set_params(max_queries=max_queries, random_state=0)
     elif options.get("radius") is not None:
-        pytest.skip("A radius needs all samples in memory.")
+        pytest.skip("A radius requires all samples in memory.")
     for known in told(selector, classes):
         here = clone(selector).fit(X, **known)
         there = clone(selector).fit(on_disk, **known)
@@ -133,7 +133,7 @@ def test_the_same_scores_as_in_memory(selector, max_queries, offset, samples, tm
 @pytest.mark.usefixtures("small_columns")
 def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
     if selector.get_params().get("radius") is not None:
-        pytest.skip("A radius needs all samples in memory.")
+        pytest.skip("A radius requires all samples in memory.")
     classes = np.arange(24) // 6 % 2
     X = 0.3 * rng.random((24, 350)) + 0.7 * classes[:, None]
     on_disk = stored(tmp_path, X)
@@ -148,7 +148,7 @@ def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
 @pytest.mark.parametrize("selector", IN_MEMORY, ids=repr)
 def test_other_selectors_need_samples_in_memory(selector, samples, tmp_path):
     X, classes = samples
-    with pytest.raises(TypeError, match=r"needs all samples in memory, but X is X\.npy") as caught:
+    with pytest.raises(TypeError, match=r"requires all samples in memory, but X is X\.npy") as caught:
         clone(selector).fit(stored(tmp_path, X), classes)
     assert "open_stored(X).take(rows)" in caught.value.hint
 
@@ -165,7 +165,7 @@ def test_measures_that_need_samples_in_memory(samples, tmp_path):
         lambda: report.summarize(clone(selector).fit(X, pairs=pairs), X, pairs=pairs),
         lambda: plot.pairs(pairs, X),
     ):
-        with pytest.raises(TypeError, match="needs all samples in memory"):
+        with pytest.raises(TypeError, match="requires all samples in memory"):
             measure()
 
 
@@ -350,7 +350,7 @@ def test_transform_refuses_what_it_was_not_fitted_to(samples, tmp_path):
         selector.transform(tmp_path / "other.parquet")
     small = selector.transform(tmp_path / "X.parquet")
     assert small.names == selector.get_feature_names_out().tolist()
-    with pytest.raises(TypeError, match="inverse_transform needs all samples in memory"):
+    with pytest.raises(TypeError, match="inverse_transform requires all samples in memory"):
         selector.inverse_transform(small)
     selector.set_output(transform="pandas")
     with pytest.raises(ValueError, match="would read all of X.parquet into a data frame"):

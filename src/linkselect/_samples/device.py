@@ -97,7 +97,7 @@ class OnDevice(Samples):
         return NO_FEATURES
 
     def overflows(self) -> bool:
-        """Return whether squares of values overflow, because devices do not raise an error."""
+        """Return whether squares of values overflow, since devices do not raise an error."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return False

@@ -42,7 +42,7 @@ class DeviceProducts(neighbors.Products):
     here: Device
 
     def take(self, chosen: Any) -> Self:
-        """Return the prepared data of the rows with the given numbers."""
+        """Return the prepared rows with the given numbers, which are on the device."""
         take = self.here.xp.take
         rows, norms, errors = (
             take(part, chosen, axis=0) for part in (self.rows, self.norms, self.errors)

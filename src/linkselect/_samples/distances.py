@@ -61,7 +61,7 @@ def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
 
 
 def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray], bool]:
-    """Prepare the sum over edges of `w_ij (f_i - f_j)^2`.
+    """Prepare the computation of the sum over edges of `w_ij (f_i - f_j)^2`.
 
     Returns
     -------

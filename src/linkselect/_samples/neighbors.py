@@ -76,7 +76,7 @@ class Products:
     errors: FloatArray
 
     def take(self, chosen: Any) -> Self:
-        """Return the prepared data of the chosen rows."""
+        """Return the prepared rows with the given numbers."""
         rows, norms, errors = (part[chosen] for part in (self.rows, self.norms, self.errors))
         return replace(self, rows=rows, norms=norms, errors=errors)
 

@@ -32,7 +32,7 @@ class RowSums(NamedTuple):
 def row_sums(
     X: Samples, scaling: Scaling, weights: csr_array, counts: FloatArray, n_jobs: int | None
 ) -> RowSums:
-    """Compute inner products of features and weighted sums of rows after scaling and centring.
+    """Compute inner products of scaled and centred features, and weighted sums of their rows.
 
     Parameters
     ----------

@@ -1,7 +1,8 @@
 """Scaled and centred features for methods that compute matrix products with all features.
 
-The rows are samples, or any other rows that preserve the inner products of features, such as a
-factor of the Gram matrix or random sums of samples.
+The entries of a feature are usually its values for the samples. Any other representation that
+preserves the inner products of features can be used, such as a factor of their Gram matrix or
+random sums of samples.
 """
 
 from __future__ import annotations
@@ -62,12 +63,12 @@ class HeldColumns:
         return np.asarray(self.values[feature], dtype=np.float64)
 
     def times(self, vectors: Any) -> Any:
-        """Return the product of every feature with each column of `vectors`."""
+        """Return the inner product of every feature with each column of `vectors`."""
         vectors = vectors.astype(self.values.dtype)
         return self._joined(lambda block: (block @ vectors).astype(np.float64))
 
     def kernel(self) -> Any:
-        """Return the products between all rows, summed over features."""
+        """Return the Gram matrix of the rows: their inner products over all features."""
         n_features, n_rows = self.values.shape
         lanes = slices(n_features, -(-n_features // count_lanes(n_rows)))
         tree = MergeTree(len(lanes), partial(np.sum, axis=0))
@@ -102,7 +103,7 @@ class HeldColumns:
 
 
 class SparseColumns(HeldColumns):
-    """Sparse features, which are not centred; the vectors multiplied with them must be."""
+    """Sparse features, which are not centred; vectors that multiply them must be centred."""
 
     def __init__(self, values: csr_array, n_jobs: int) -> None:
         super().__init__(values, n_jobs)
@@ -114,7 +115,7 @@ class SparseColumns(HeldColumns):
         return found
 
     def kernel(self) -> FloatArray:
-        """Return the products between all rows, summed over the centred features."""
+        """Return the Gram matrix of the rows: their inner products over centred features."""
         product = (self.values.T @ self.values).toarray()
         product -= product.mean(axis=0)
         product -= product.mean(axis=1)[:, None]
@@ -138,11 +139,11 @@ class DeviceColumns(HeldColumns):
         return self.values[feature, :]
 
     def times(self, vectors: Any) -> Any:
-        """Return the product of every feature with each column of `vectors`."""
+        """Return the inner product of every feature with each column of `vectors`."""
         return self.values @ vectors
 
     def kernel(self) -> Any:
-        """Return the products between all rows, summed over features."""
+        """Return the Gram matrix of the rows: their inner products over all features."""
         return self.values.T @ self.values
 
     def quadratic(self, matrix: Any) -> Any:
@@ -155,21 +156,21 @@ class DeviceColumns(HeldColumns):
 
 
 class StoredColumns(HeldColumns):
-    """Features of samples that are read by columns, once for every product."""
+    """Features of samples that are read by columns, separately for every matrix product."""
 
     def __init__(self, stored: Stored, scaling: Scaling, n_jobs: int) -> None:
         self.stored, self.scaling, self.n_jobs = stored, scaling, n_jobs
         self.rounding = COARSE if kept_type(stored) == np.float32 else FINE
 
     def column(self, feature: int) -> FloatArray:
-        """Read one feature."""
+        """Read one feature and scale it."""
         values = self.stored.choose(np.array([feature])).take(np.arange(self.stored.shape[0]))
         place = slice(feature, feature + 1)
         found: FloatArray = scaled_by_feature(values, self.scaling, place)[0]
         return found
 
     def times(self, vectors: Any) -> FloatArray:
-        """Return the product of every feature with each column of `vectors`."""
+        """Return the inner product of every feature with each column of `vectors`."""
         return self._mapped("times", vectors)
 
     def quadratic(self, matrix: Any) -> FloatArray:
@@ -181,7 +182,7 @@ class StoredColumns(HeldColumns):
         return self._mapped("norms")
 
     def kernel(self) -> FloatArray:
-        """Return the products between all samples, summed over features."""
+        """Return the Gram matrix of the samples: their inner products over all features."""
         work = partial(_of_part, scaling=self.scaling, what="kernel", arguments=())
         add_up = partial(np.sum, axis=0)
         found: FloatArray = reduce_parts(
@@ -221,7 +222,7 @@ def dense_columns(X: NDArray[Any], scaling: Scaling, n_jobs: int) -> HeldColumns
 def scaled_by_feature(
     values: NDArray[Any], scaling: Scaling, columns: slice = slice(None)
 ) -> FloatArray:
-    """Scale and centre the given columns; each row of the result is one feature."""
+    """Scale and centre the given columns, and transpose the result."""
     block = scaling.apply(values.astype(np.float64), columns)
     block -= block.mean(axis=0)
     return np.ascontiguousarray(block.T)
@@ -234,12 +235,12 @@ def kept_type(X: Any) -> np.dtype[Any]:
 
 
 def as_columns(values: Any, n_jobs: int) -> HeldColumns:
-    """Wrap a matrix whose rows are centred features."""
+    """Wrap a matrix, whose rows must be centred features, in the class for its device."""
     return HeldColumns(values, n_jobs) if device_of(values) is None else DeviceColumns(values)
 
 
 def count_lanes(width: int) -> int:
-    """Return the number of lanes for sums that are square matrices of this width."""
+    """Return the number of lanes for sums that are square matrices with `width` columns."""
     return min(max(LANES_SIZE // max(width * width, 1), 1), MOST_LANES)
 
 
@@ -274,7 +275,7 @@ def reduce_in_turn(
     merge: Callable[[list[Any]], Any],
     per_row: tuple[Any, ...],
 ) -> Any:
-    """Apply a function to one block of rows after another, merging each result immediately."""
+    """Apply a function to blocks of rows in turn, and merge each result immediately."""
     n_rows, n_features = values.shape
     blocks = slices(n_rows, max(BLOCK_SIZE // n_features, LEAST_ROWS, n_features // 4))
     found = (function(values[some], *(one[some] for one in per_row)) for some in blocks)

@@ -1,4 +1,4 @@
-"""Scaling of features by their range, or of counts by square roots with rows of unit norm."""
+"""Scaling of features by their range, or of counts by square roots and row norms."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ FAINT = 1e-290
 
 @dataclass(frozen=True)
 class Scaling:
-    """A scaling of features that makes them independent of their units.
+    """Parameters of a scaling that makes features independent of their units.
 
-    Scaling by range turns a value x into `(x * unit - low) * factor`, which is between 0 and 1. A
-    count becomes `sqrt(x * unit * factor)`, divided by the norm of its row. Constant features
-    become 0. The unit is a power of 2, so that huge values do not overflow and tiny values do not
-    underflow.
+    Scaling by range transforms a value x to `(x * unit - low) * factor`, which is between 0 and 1.
+    A count x is transformed to `sqrt(x * unit * factor)` and divided by the norm of its row.
+    Constant features become 0. The unit is a power of 2 that prevents overflow of huge values and
+    underflow of tiny values.
 
     Attributes
     ----------
@@ -42,7 +42,7 @@ class Scaling:
     roots : bool
         Whether values are counts, which are scaled by square roots.
     squares : ndarray of shape (n_samples,) or None
-        The squared norm of each row, needed if blocks have only some of the columns.
+        The squared norm of each row, required if blocks contain only some of the columns.
     """
 
     unit: FloatArray
@@ -53,11 +53,14 @@ class Scaling:
 
     @property
     def weights(self) -> FloatArray:
-        """The product of `unit` and `factor` for each feature."""
+        """Product of `unit` and `factor` for each feature."""
         return self.unit * self.factor
 
     def apply(self, block: Any, columns: slice = slice(None)) -> Any:
-        """Scale a block of float64 values on its device; with `squares`, it must have all rows."""
+        """Scale a block of float64 values on its device.
+
+        If `squares` is set, the block must contain all rows.
+        """
         here = device_of(block)
 
         def put(values: FloatArray) -> Any:
@@ -75,14 +78,14 @@ class Scaling:
         return xp.sqrt(block) / lengths[:, None]
 
     def rows(self, values: Any) -> Any:
-        """Scale all features of some rows (dense, sparse or on a device) as float64."""
+        """Convert some rows to float64 and scale all of their features."""
         if issparse(values):
             return self._sparse_rows(values)
         here = device_of(values)
         return self.apply(values.astype(np.float64) if here is None else here.float64(values))
 
     def _sparse_rows(self, values: Any) -> csr_array:
-        """Scale sparse rows; zeros stay 0, since only features without zeros are shifted."""
+        """Scale sparse rows. Zeros remain 0, because only features without zeros are shifted."""
         scaled = csr_array(values, dtype=np.float64, copy=True)
         with np.errstate(divide="ignore"):
             has_zeros = (self.low <= 0) & (self.low + 1.0 / self.factor >= 0)
@@ -99,17 +102,17 @@ class Scaling:
 
 
 def find_scaling(X: Samples, constant: BoolArray, scale: Scale, n_jobs: int | None) -> Scaling:
-    """Choose the scaling: by square roots for counts, by range for all other values.
+    """Choose the scaling: by square roots for counts, and by range for all other values.
 
     Parameters
     ----------
     X : Samples
-        Checked samples.
+        The validated samples.
     constant : ndarray of bool of shape (n_features,)
         A mask of the constant features.
     scale : {"auto", "range", "counts"}
-        "auto": values are counts if none is negative and, without constant features, more than
-        half of them are 0.
+        With "auto", values are treated as counts if none is negative and more than half of the
+        values of non-constant features are 0.
     n_jobs : int or None
         The number of threads.
     """
@@ -152,7 +155,7 @@ def _are_counts(X: Samples, constant: BoolArray, low: FloatArray, scale: Scale) 
 
 
 def one_group(X: Samples) -> IntArray:
-    """Return group numbers that put all samples into one group."""
+    """Return group numbers that assign all samples to one group."""
     # There may be a billion rows: a broadcast array takes no memory.
     return np.broadcast_to(np.intp(0), X.shape[0])
 

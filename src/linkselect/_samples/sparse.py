@@ -36,7 +36,7 @@ EDGE_CHUNK = 1 << 14
 class Sparse(Samples):
     """Samples in a SciPy sparse matrix or array.
 
-    Duplicate entries are summed, because they would count twice in a sum of squares. Explicit zeros
+    Duplicate entries are merged, because they would count twice in a sum of squares. Explicit zeros
     are removed, because they would change the order of summation.
     """
 
@@ -103,7 +103,7 @@ class Sparse(Samples):
         return int(np.isnan(self.values.data).sum()) if self.dtype.kind == "f" else 0
 
     def column_keys(self, features: IntArray, runs: IntArray) -> list[Hashable]:
-        """Return the bytes of the stored entries of each feature as its key."""
+        """Return a key for each feature, which consists of the bytes of its stored entries."""
         columns = self.csc
 
         def content(feature: int) -> bytes:
@@ -118,7 +118,7 @@ class Sparse(Samples):
         return slices(self.shape[1], BLOCK_WIDTH)
 
     def float_block(self, columns: Columns, rows: Any, dense: bool, scratch: Scratch | None) -> Any:
-        """Copy the given rows and columns as float64."""
+        """Copy the given rows and columns, and convert them to float64."""
         block = self.csc[:, columns].astype(np.float64)
         block = block if isinstance(rows, slice) else block[rows]
         return block.toarray() if dense else block
@@ -155,11 +155,11 @@ class Sparse(Samples):
         per_row: tuple[Any, ...],
         n_jobs: int | None,
     ) -> Any:
-        """Apply a function to all rows at once: products of sparse rows are small."""
+        """Apply a function to all rows at once, because products of sparse rows are small."""
         return function(self.csr, *per_row)
 
     def scaled_columns(self, scaling: Scaling, n_jobs: int) -> SparseColumns:
-        """Return all features, scaled."""
+        """Return all features after scaling, without centring."""
         return SparseColumns(scaling.rows(self.csr).T.tocsr(), n_jobs)
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
@@ -176,7 +176,7 @@ class Sparse(Samples):
         return np.sum(parts, axis=0) if parts else np.zeros(X.shape[1])
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for listed pairs of rows, by direct differences."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
         X = self.csr
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
 
@@ -188,7 +188,7 @@ class Sparse(Samples):
         return np.concatenate([np.empty(0), *map_threads(work, chunks, n_jobs)])
 
     def products(self, dtype: Any, n_jobs: int | None) -> Products:
-        """Prepare the rows in float64, without centring, which would make them dense."""
+        """Prepare the rows in float64 without centring, because centring would make them dense."""
         rows = self.csr.astype(np.float64)
         norms = np.asarray(rows.power(2).sum(axis=1)).ravel()
         longest = int(np.diff(rows.indptr).max(initial=1))
@@ -200,7 +200,7 @@ class SparseProducts(Products):
     """Sparse rows prepared for fast distance computations."""
 
     def distances(self, queries: Any, pool: Products) -> NDArray[Any]:
-        """Compute squared distances to the rows of `pool`, minus the squared norms of queries."""
+        """Compute squared distances from queries to the pool, up to a constant per query."""
         tile: NDArray[Any] = (self.rows[queries] @ pool.rows.T).toarray()
         tile *= -2
         tile += pool.norms

@@ -1,4 +1,4 @@
-"""One pass over stored samples that checks for NaN and finds extremes and moments."""
+"""A single pass over stored samples that checks for NaN and computes extremes and moments."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -25,15 +25,15 @@ Score = Callable[..., FloatArray]
 
 @dataclass(frozen=True)
 class Survey:
-    """The results of one pass over stored samples or a part of them.
+    """The results of a single pass over stored samples or a part of them.
 
     Attributes
     ----------
     low, high : ndarray of shape (n_features,)
         The minimum and maximum of each feature.
     moments : Moments or None
-        The moments of the samples without a class, followed by those of each class; None if the
-        samples are read by columns or only some rows are used.
+        The moments of the samples without a class, followed by the moments of each class. None if
+        the samples are read by columns or only some rows are used.
     scores : ndarray of shape (n_features,) or None
         The score of each feature, if it was requested.
     rows : ndarray or None
@@ -48,7 +48,7 @@ class Survey:
 
 
 class _NotFiniteError(ValueError):
-    """A NaN or infinite value was found; the arguments are its row, its column and the value."""
+    """Error for a NaN or infinite value; the arguments are its row, its column and the value."""
 
 
 def survey(
@@ -58,22 +58,22 @@ def survey(
     score: Score | None = None,
     hold: IntArray | None = None,
 ) -> Survey:
-    """Read stored samples once, check that values are finite, and find extremes and moments.
+    """Read stored samples once, check that values are finite, and compute extremes and moments.
 
     Parameters
     ----------
     X : Stored
         The samples.
     codes : ndarray of shape (n_samples,)
-        The class of each sample, -1 for none.
+        The class of each sample; -1 for samples without a class.
     n_jobs : int, optional
-        The number of threads, if no Dask client is active.
+        The number of threads that are used if no Dask client is active.
     score : callable, optional
-        Takes values and `n_jobs`, and returns the score of each feature, computed independently of
-        the other features. It is applied in the same pass; X must be read by columns.
+        Function of the values and `n_jobs` that scores each feature independently of the other
+        features. It is applied in the same pass and requires that X is read by columns.
     hold : ndarray of int, optional
-        Sorted numbers of the rows that are used, if not all are. These rows are kept in memory, and
-        no moments are computed. X must be read by rows.
+        Sorted row numbers, if only some rows are used. These rows are kept in memory, and no
+        moments are computed. X must be read by rows.
     """
     try:
         if X.by_columns:
@@ -105,7 +105,7 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray
 
 
 def _among(chosen: IntArray, rows: slice) -> IntArray:
-    """Return those of the chosen row numbers, which are sorted, that lie within `rows`."""
+    """Return the row numbers that lie within the slice `rows`, given sorted numbers."""
     first, last = np.searchsorted(chosen, (rows.start, rows.stop))
     return chosen[first:last]
 
@@ -148,7 +148,7 @@ def moments_of_part(
 
 
 def _placed(part: Part) -> Iterator[tuple[slice, slice, NDArray[Any]]]:
-    """Yield the rows of each slab in the samples, its rows in the part, and its values."""
+    """Yield the row range of each slab in the samples and in the part, and its values."""
     for rows, slab in part.slabs():
         start = rows.start - part.rows.start
         yield rows, slice(start, start + len(slab)), slab
@@ -168,7 +168,7 @@ def _moments(
 
 
 def merged_surveys(parts: Sequence[Survey]) -> Survey:
-    """Merge the surveys of parts of the rows."""
+    """Merge the surveys of several parts of the rows."""
     of_groups = [part.moments for part in parts if part.moments is not None]
     rows = [part.rows for part in parts if part.rows is not None]
     return Survey(

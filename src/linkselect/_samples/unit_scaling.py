@@ -1,4 +1,4 @@
-"""Scaling of features to [0, 1], also if their values are tiny, huge or far from zero."""
+"""Scaling of features to [0, 1] that also works for tiny or huge values and values far from 0."""
 
 from typing import Any, Self
 
@@ -16,7 +16,7 @@ SMALLEST, LARGEST, FARTHEST = -16, 64, 16
 
 
 def scaled_to_one(X: Matrix) -> Matrix:
-    """Scale dense features to [0, 1]; divide sparse ones by their largest absolute value.
+    """Scale dense features to [0, 1], or divide sparse features by their largest absolute value.
 
     Examples
     --------
@@ -27,20 +27,21 @@ def scaled_to_one(X: Matrix) -> Matrix:
 
 
 def unit_scaler(sparse: bool) -> Any:
-    """Return the scikit-learn scaler to apply after `FitUnits`; sparse features stay sparse."""
+    """Return the scikit-learn scaler that is applied after `FitUnits`."""
     return MaxAbsScaler() if sparse else MinMaxScaler()
 
 
 class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
-    """Multiply columns with a tiny or huge range by a power of 2, so that their range is near 1.
+    """Multiply columns with a tiny or huge range by a power of 2 to obtain a range close to 1.
 
-    scikit-learn's scalers treat a range below about 2e-15 as constant and overflow on a huge one.
-    A power of 2 changes no digit. Such columns, and those far from zero, are also shifted to begin
-    at 0, unless they are sparse. All other columns and missing values remain unchanged.
+    The scalers in scikit-learn treat a feature with a range below about 2e-15 as constant and
+    overflow if the range is huge. Multiplication by a power of 2 does not change any digit. Dense
+    columns with such a range, or far from zero, are also shifted so that their minimum is 0. All
+    other columns and missing values remain unchanged.
     """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Find the columns to rescale, and the power of 2 and the minimum of each."""
+        """Determine the columns to rescale, and the power of 2 and minimum of each."""
         X = self._checked(X, reset=True)
         self.columns_ = np.empty(0, dtype=np.intp)
         if X.dtype.kind != "f":
@@ -60,7 +61,7 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X: Any) -> Matrix:
-        """Return X with the columns found in `fit` rescaled; X itself if there are none."""
+        """Rescale the columns determined by `fit`; return X itself if there are none."""
         check_is_fitted(self)
         X = self._checked(X, reset=False)
         if not len(self.columns_) or X.dtype.kind != "f":
@@ -97,7 +98,7 @@ class FitUnits(OneToOneFeatureMixin, TransformerMixin, BaseEstimator):
 def _ends(X: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the minimum and maximum of each column, ignoring NaN.
 
-    For sparse columns, return 0 and the largest absolute value.
+    For sparse columns, 0 and the largest absolute value are returned.
     """
     if not issparse(X):
         return np.fmin.reduce(X, axis=0), np.fmax.reduce(X, axis=0)

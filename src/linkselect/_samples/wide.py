@@ -1,6 +1,6 @@
-"""Distances between few samples with very many features, stored by columns or in memory.
+"""Distances between samples with very many features, stored by columns or in memory.
 
-Products are summed over parts of the columns, so that the samples need not be copied.
+Inner products are summed over blocks of columns, so that the samples need not be copied.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Rough = Callable[[Any], tuple[NDArray[Any], FloatArray, float]]
 def nearest(
     X: Samples, rough: Rough, n_neighbors: int, queries: IntArray, n_jobs: int | None
 ) -> neighbors.Found:
-    """Find the nearest neighbours of each query among all samples except itself."""
+    """Find the nearest neighbours of each query among all other samples."""
     found = _candidates(rough, n_neighbors, queries, np.float32)
     if len(found) > neighbors.MANY_CANDIDATES * n_neighbors * len(queries):
         found = _candidates(rough, n_neighbors, queries, np.float64)
@@ -45,7 +45,7 @@ def nearest(
 
 
 def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
-    """Return flat indices, in a queries x samples matrix, of the pairs that can be neighbours."""
+    """Return the pairs that may be neighbours, as flat indices of a queries x samples matrix."""
     tile, errors, _ = rough(dtype)
     tile = tile[queries]
     tile[np.arange(len(queries)), queries] = np.inf
@@ -53,7 +53,7 @@ def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -
 
 
 def rough_pairs(rough: Rough, among: IntArray) -> tuple[NDArray[Any], FloatArray]:
-    """Return approximate squared distances of all pairs i < j of samples, and error bounds."""
+    """Return approximate squared distances of all pairs i < j, and their error bounds."""
     tile, errors, _ = rough(np.float32)
     return tile[np.ix_(among, among)][np.triu_indices(len(among), k=1)], errors
 
@@ -74,14 +74,14 @@ def rough_distances(
 
 
 def scale_of(low: FloatArray, high: FloatArray) -> float:
-    """Return the number by which samples are divided before products are computed."""
+    """Return the scale by which samples are divided before inner products are computed."""
     return 2.0 * float((high - low).max()) or 1.0
 
 
 def distances_from(
     sums: Sums, n_features: int, n_parts: int, dtype: Any
 ) -> tuple[NDArray[Any], FloatArray]:
-    """Convert products, summed over `n_parts` parts, to squared distances with error bounds."""
+    """Convert sums of inner products over parts to squared distances with error bounds."""
     product, norms = sums
     # Parts may split a product of PRODUCT_WIDTH columns, and their sums are added at the end.
     length = neighbors.product_length(n_features) + 2 * n_parts
@@ -93,7 +93,7 @@ def distances_from(
 
 
 def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
-    """Compute the products between samples over some columns, centred and divided by `scale`."""
+    """Compute the inner products of samples over some columns, centred and divided by `scale`."""
     n_samples, n_columns = values.shape
     product = np.zeros((n_samples, n_samples), dtype)
     norms = np.zeros(n_samples)
@@ -108,7 +108,7 @@ def products_of(values: NDArray[Any], scale: float, dtype: Any) -> Sums:
 
 
 def added(parts: Sequence[Sums]) -> Sums:
-    """Sum the products over parts of the columns."""
+    """Sum the inner products and norms over several blocks of columns."""
     product, norms = parts[0][0].copy(), parts[0][1].copy()
     for more, others in parts[1:]:
         product += more

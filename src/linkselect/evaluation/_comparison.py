@@ -97,9 +97,9 @@ def compare(
     y : array-like of shape (n_samples,), optional
         Labels; for every method, -1, None and NaN mark unlabelled samples.
     pairs : Pairs, optional
-        Must-links and cannot-links, which are used for fitting and held out for evaluation. They
-        are required without labels. If samples are split, only pairs between training samples are
-        used.
+        Must-links and cannot-links, which are used for fitting and held out for evaluation. Pairs
+        are required if there are no labels. If samples are split, only pairs between training
+        samples are used.
     sample_ids : sequence of hashable, optional
         The ID of each sample, as used in `pairs`. Default: the index of X if it is a pandas object,
         otherwise row numbers.
@@ -108,7 +108,7 @@ def compare(
     n_features : sequence of int, optional
         The numbers of features to evaluate, in ascending order. Default: `numbers_of_features`.
     top : int, optional
-        The number of top features, at most all, for which agreement and stability are computed.
+        The number of top features for which agreement and stability are computed (at most all).
         Default: 10, or half of the features if there are fewer than 20.
     n_splits : int, default=20
         The number of random splits of the labelled samples.
@@ -130,8 +130,8 @@ def compare(
         own `random_state` is None.
     track : callable, default=iter
         A function that wraps the iterable of steps (method, split), for example in a progress bar.
-        Split -1 is the fit to all samples and pairs. With labels and pairs, the function is called
-        twice: first for splits of samples, then for folds of pairs.
+        Split -1 denotes the fit to all samples and pairs. With labels and pairs, the function is
+        called twice: first for splits of samples, then for folds of pairs.
 
     Returns
     -------
@@ -229,7 +229,7 @@ def _pair_runs(
     cv: PairKFold | None,
     random_state: int,
 ) -> PairRuns | None:
-    """Split the pairs into folds; with labels, warn and return None if there are too few."""
+    """Split the pairs into folds; with labels, warn and return None if there are too few pairs."""
     has_labels = bool((task.codes >= 0).any())
     if task.pairs is None or (has_labels and all(map(_uses_labels, selectors.values()))):
         return None

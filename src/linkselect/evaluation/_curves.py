@@ -41,12 +41,12 @@ class Curve:
 
     @property
     def mean(self) -> NDArray[Any]:
-        """The mean over runs at each number of features."""
+        """The mean over runs for each number of features."""
         return self.values.mean(axis=0)
 
     @property
     def spread(self) -> NDArray[Any]:
-        """The standard deviation over runs at each number of features."""
+        """The standard deviation over runs for each number of features."""
         return self.values.std(axis=0)
 
     def to_dict(self) -> dict[str, list[Any]]:
@@ -176,7 +176,7 @@ def _hits(
     y_test: NDArray[Any],
     counts: IntArray,
 ) -> IntArray:
-    """Count the test samples that 1-NN classifies correctly by the first m columns, for all m."""
+    """Count the test samples classified correctly by 1-NN in the first m columns, for all m."""
     distances = np.zeros((len(test), len(train)))
     work = np.empty_like(distances)
     hits = np.empty(len(counts), dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Plan the numbers of folds, permutations and resamples from problem size and method alone."""
+"""Plan the numbers of folds, permutations and resamples from the problem size and the method."""
 
 from typing import Any, NamedTuple
 
@@ -98,7 +98,7 @@ def plan_fits(
 
 
 def _seconds(selector: Any, n_pairs: int) -> float:
-    """Return the estimated seconds per fit and million values, including wrapped selectors."""
+    """Return the estimated time per fit and million values of X, in seconds."""
     inner = getattr(selector, "estimator", None)
     if inner is not None:
         return _seconds(inner, n_pairs) * (1 + getattr(selector, "n_resamples", 0) / 2)

@@ -86,7 +86,7 @@ def feature_p_values(
         Labels. Without pairs, only labelled samples are permuted.
     pairs : Pairs, optional
         Must-links and cannot-links. To use labels as well, pass `pairs | Pairs.from_labels(y)`.
-        Adaptive pairs (`Pairs.adaptive`) are rejected.
+        Adaptive pairs (`Pairs.adaptive`) raise an error.
     sample_ids : iterable of hashable, optional
         The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
         numbers.
@@ -94,21 +94,21 @@ def feature_p_values(
         The group of each sample, such as the patient. Groups are permuted as a whole, among groups
         of the same size.
     batches : array-like of shape (n_samples,), optional
-        The batch of each sample, such as the plate. Samples are permuted within batches only.
+        The batch of each sample, such as the plate. Samples are permuted only within batches.
     n_permutations : int, default=199
         The number of permutations. The smallest possible p-value is `1 / (1 + n_permutations)`.
     random_state : int, RandomState or None, default=None
         Seed for the permutations, and for the selector if its own `random_state` is None. The value
         None is equivalent to 0, so that repeated calls give the same result.
     n_jobs : int, optional
-        The number of threads. Default: the number that BLAS may use. The result does not depend on
-        the number of threads.
+        The number of threads. Default: the number of threads that BLAS may use. The result does not
+        depend on the number of threads.
     track : callable, default=iter
         A function that wraps the list of steps, for example in a progress bar.
     store : path, optional
-        A file (.npz) in which the scores of completed permutations are saved. Repeating the call
-        resumes from this file, also with more permutations. A file with other content raises an
-        error.
+        A file (.npz) in which the scores of completed permutations are saved. If the call is
+        repeated, also with more permutations, it resumes from this file. If the file has other
+        content, an error is raised.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class Estimate:
         The probability that a held-out cannot-link is farther apart than a held-out must-link, or
         the accuracy of the nearest neighbour on held-out labelled samples.
     value : float
-        The estimate, a mean over folds.
+        The estimate, which is a mean over folds.
     standard_error : float
         The standard error of the estimate. The interval `value` ± 2 `standard_error` has a coverage
         of about 95 %. It accounts for pairs that share samples, and for the selection of features
@@ -70,7 +70,7 @@ class HeldOut:
     Attributes
     ----------
     measure : {"pair AUC", "1-NN accuracy"}
-        The measure on held-out supervision.
+        The measure of performance on held-out supervision.
     folds : list of Fold
         The folds.
     n_folds, n_repeats : int
@@ -108,7 +108,7 @@ class HeldOut:
         return False
 
     def with_folds(self, folds: list[Fold]) -> Self:
-        """Return a copy with other folds."""
+        """Return a copy with the given folds."""
         other = copy.copy(self)
         other.folds = folds
         return other

@@ -52,7 +52,7 @@ class LabelFolds(HeldOut):
         The complete supervision, including the pairs implied by labels. If given, selectors are
         fitted to these pairs.
     ids : sequence of hashable
-        The ID of each sample, as used by `pairs`.
+        The ID of each sample, as used in `pairs`.
     """
 
     measure = "1-NN accuracy"
@@ -162,7 +162,7 @@ class LabelFolds(HeldOut):
         return nearest_classes(train, self._codes[fold.train], test)
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
-        """Return the 1-NN accuracy on the held-out samples at each number of features."""
+        """Return the 1-NN accuracy on the held-out samples for each number of features."""
         kept = order[: counts[-1]]
         train, test = (values_of(self._X, rows, kept) for rows in (fold.train, fold.test))
         y_train, y_test = (self._codes[rows] for rows in (fold.train, fold.test))
@@ -190,7 +190,7 @@ class LabelFolds(HeldOut):
         return ways.among(self._labelled)
 
     def named(self, fold: Fold | None = None) -> IntArray:
-        """Return the held-out samples of a fold, or all labelled samples without a fold."""
+        """Return the held-out samples of a fold, or all labelled samples if no fold is given."""
         return self._labelled if fold is None else np.sort(fold.test)
 
     def count_ways(self, ways: Arrangements) -> float:
@@ -200,7 +200,7 @@ class LabelFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the accuracy of a fold with the observed and with permuted held-out labels."""
+        """Return the accuracy of a fold for the observed and for permuted held-out labels."""
         predicted = np.full(ways.n_samples, -1, dtype=np.intp)
         predicted[fold.test] = self._predicted(features, fold)
         known, rng = self._codes[fold.test], np.random.RandomState(seed)

@@ -151,7 +151,7 @@ class PairFolds(HeldOut):
         return must, cannot
 
     def curve(self, order: IntArray, fold: Fold, counts: IntArray) -> FloatArray:
-        """Return the AUC of the held-out pairs at each number of features."""
+        """Return the AUC of the held-out pairs for each number of features."""
         return auc.auc_over_counts(self._X, fold.test, order, counts)
 
     def moved(self, to: IntArray) -> Self:
@@ -183,7 +183,7 @@ class PairFolds(HeldOut):
     def shuffled(
         self, features: IntArray, fold: Fold, ways: Arrangements, n: int, seed: int
     ) -> tuple[float, FloatArray]:
-        """Return the AUC of a fold with the observed and with permuted held-out samples."""
+        """Return the AUC of a fold for the observed and for permuted held-out samples."""
         rows = ways.rows
         samples = values_of(self._X, rows, features)
         apart = cdist(samples, samples, "sqeuclidean")
@@ -197,7 +197,7 @@ class PairFolds(HeldOut):
         return float(found[0]), found[1:]
 
     def log_outcomes(self, fold: Fold) -> float:
-        """Return the log number of ways to choose the must-links among the independent pairs."""
+        """Return the log of the number of ways to choose must-links among independent pairs."""
         return log_ways(np.array(fold.independent))
 
     def standard_error(self, value: float) -> float:
@@ -206,13 +206,14 @@ class PairFolds(HeldOut):
 
 
 def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
-    """Keep the adaptive pairs that are not connected with the other pairs by samples or links."""
+    """Keep the adaptive pairs that are not connected to other pairs by samples or links."""
     units = read_units(pairs, groups)
     tested = units.keep(*(~kind for kind in pairs._adaptive)).named
     must, cannot = ~tested[units.must], np.asarray(~tested[units.cannot].any(axis=1))
     if not must.any() or (len(cannot) and not cannot.any()):
         raise GuidedValueError(
-            "Cannot validate: randomly drawn pairs share samples with all other pairs of a kind.",
+            "Cannot validate: all other must-links or all other cannot-links share samples with "
+            "randomly drawn pairs.",
             "Answer more questions.",
         )
     return some_listed(pairs, must, cannot, pairs.n_samples)

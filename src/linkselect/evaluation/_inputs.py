@@ -164,7 +164,7 @@ def _ordered_pairs(
 def in_order_of_rows(
     pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs between the samples as row numbers, whatever the order of the input.
+    """Return the pairs between samples as row numbers, in an order independent of the input.
 
     Cannot-links that contradict must-links are dropped if all selectors that use pairs drop them.
 
@@ -214,7 +214,7 @@ def check_comparison(
     selectors : dict of str to selector
         The methods by name.
     has_labels : bool
-        Whether labels were passed. Without labels, methods that require labels raise an error.
+        Whether labels were passed. If not, methods that require labels raise an error.
     pairs : Pairs or None
         The pairs.
     cv : PairKFold or None
@@ -254,7 +254,7 @@ def check_comparison(
         need = "needs" if len(lacking) == 1 else "need"
         raise GuidedValueError(
             f"{', '.join(lacking)} {need} labels, but only pairs were passed.",
-            "Pass y, or remove the methods that need labels.",
+            "Pass y, or remove the methods that require labels.",
         )
 
 

@@ -50,7 +50,7 @@ class NumberOfFeatures:
         The performance on held-out labels or pairs for several numbers of features, with one row
         for each fold. None if nothing was held out.
     rankings : FoldRankings or None
-        The rankings of the folds. Pass them to `validate` to avoid refitting.
+        The rankings obtained in the folds. Pass them to `validate` to avoid refitting.
     """
 
     n_features: int
@@ -64,7 +64,7 @@ class NumberOfFeatures:
 def largest_number(n_features: int) -> int:
     """Return the largest number of features that `choose_number` considers.
 
-    A stepwise search therefore needs no more steps than this number.
+    A method that adds features one by one can stop at this number.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def choose_number(
        chooses the smallest number whose accuracy is within one percentage point of the best. For
        fast methods, the folds are repeated three times.
     3. In all other cases, half of the features are kept, but at most 300. With pairs, with few
-       labels or without supervision, no rule was better than this number.
+       labels or without supervision, no rule performed better than this number.
 
     Rules 2 and 3 exclude features that are tied at the worst score, which most features are in
     sparse methods. If fewer features than the given number remain in a fold, all of them are used.
@@ -239,10 +239,11 @@ def _without_worthless(selector: Any, found: NumberOfFeatures) -> NumberOfFeatur
 
 
 def _best_point(selector: Any, n_labelled: int) -> int:
-    """Return the smallest number with nearly the best accuracy, or the minimum of other criteria.
+    """Return the smallest number of features with nearly the best accuracy.
 
     "Nearly" means within one percentage point or one sample. Accuracies hardly change with the
-    number of features, so a single sample may shift the maximum considerably.
+    number of features, so a single sample may shift the maximum considerably. If the criterion is
+    not an accuracy, its minimum is returned.
     """
     path = np.asarray(selector.path_, dtype=float)
     if not describe(selector).greater_is_better:
@@ -263,7 +264,7 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
 def _rank(
     ranker: FoldRanker, track: Track, read: Read | None = None
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank features in each fold, and keep a number chosen there or all features from `read`."""
+    """Rank features in each fold; their number is chosen there unless `read` limits them."""
     copy = ranker.with_number(largest_number(ranker.X.shape[1]))
     effort = ranker.effort()
     if ranker.kind == "labels":
@@ -325,9 +326,10 @@ def _by_accuracy(rankings: FoldRankings, n_scored: int) -> NumberOfFeatures:
     curve = rankings.curve(_counts(rankings.n_features, n_scored))
     number = _smallest_near_best(curve)
     text = (
-        f"The smallest number, from {many(_fewest(curve), 'feature')} upwards, whose held-out 1-NN "
-        "accuracy is within 1 percentage point of the best. With nested cross-validation, which "
-        f"chooses the number in each fold, this rule reached {rankings.mean(number):.1%} accuracy."
+        f"This is the smallest number, from {many(_fewest(curve), 'feature')} upwards, whose "
+        "held-out 1-NN accuracy is within 1 percentage point of the best. In nested "
+        "cross-validation, which chooses the number anew in each fold, this rule reached an "
+        f"accuracy of {rankings.mean(number):.1%}."
     )
     return NumberOfFeatures(number, "held-out accuracy", text, "1-NN accuracy", curve, rankings)
 

@@ -1,4 +1,4 @@
-"""AUC of pairs: how well distances in selected features separate cannot-links from must-links."""
+"""AUC of pairs, which measures how well distances separate cannot-links from must-links."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     For pairs to which a selector was fitted, the AUC is optimistic; use held-out pairs instead
     (`PairKFold`, `pair_auc_curve`). The standard error is computed by the formula of Hanley &
     McNeil for the number of pairs that share no sample. In this formula, the AUC is shrunk towards
-    chance, so that the error is not 0 for a few pairs that are separated perfectly.
+    chance, so that the error is not 0 if a few pairs are separated perfectly.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ class PairScorer:
         return f"pair_scorer({self.pairs!r})"
 
     def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
-        """Return the AUC of the pairs between samples in X, in the output of `transform`."""
+        """Return the AUC of the pairs between samples in X, after applying `transform`."""
         index = index_of(X)
         if index is None:
             raise GuidedValueError(
@@ -314,7 +314,7 @@ def auc_of_distances(
 
 
 def share_of_wins(distances: FloatArray, m: int) -> float:
-    """Return the probability that a distance from index m on exceeds one before index m."""
+    """Return the probability that a value of `distances[m:]` exceeds one of `distances[:m]`."""
     n = len(distances) - m
     return float((rankdata(distances)[m:].sum() - n * (n + 1) / 2) / (m * n))
 
@@ -335,7 +335,7 @@ def held_out_error(n_must: int, n_cannot: int) -> float:
 
     This is the standard error of the Mann-Whitney statistic at an AUC of 0.5, where it is largest,
     increased to account for the selection of features. The error at the observed AUC would be too
-    small if the AUC is too large by chance.
+    small whenever this AUC is too large by chance.
     """
     variance = (n_must + n_cannot + 1) / (12 * n_must * n_cannot)
     return float(np.sqrt(REFITTING * variance))

@@ -47,7 +47,7 @@ class Units(NamedTuple):
     n_units : int
         The number of units.
     must : ndarray of int of shape (n_must,)
-        The unit of each must-link, from 0.
+        The unit of each must-link, numbered from 0.
     cannot : ndarray of int of shape (n_cannot, 2)
         The two units of each cannot-link.
     """

@@ -60,13 +60,13 @@ def pair_worth(
     n_moved: int = 5,
     n_jobs: int | None = None,
 ) -> list[PairWorth]:
-    """Compute how the scores and the ranking change if each of the pairs is left out.
+    """Compute how the scores and the ranking change when each pair in turn is left out.
 
-    The changes are exact. For `ConstraintScore` they are computed in closed form, in time
+    The changes are exact. For `ConstraintScore`, they are computed in closed form, in time
     proportional to the number of pairs times the number of features. Any other selector is refitted
     once for each pair, without this pair. A `random_state` that is None is replaced by a fixed
     seed, so that random choices do not change the ranking. Groups of samples have no effect,
-    because nothing is held out; `StableSelector` resamples single samples here.
+    because nothing is held out; `StableSelector` therefore resamples single samples.
 
     A large change means that the ranking depends on this pair. Check such a pair, but do not assume
     that it is wrong. If the selector cannot be fitted without a pair, such as the only pair or, for
@@ -230,7 +230,7 @@ class SuspectPair(NamedTuple):
     link: Link
     """The kind of pair: "must" for a must-link, "cannot" for a cannot-link."""
     suspicion: float
-    """The suspicion; above 0, the pair is more similar to pairs of the other kind."""
+    """The suspicion score; if positive, the pair is more similar to pairs of the other kind."""
     rank: int
     """The rank of the pair by suspicion; 1 is the most suspicious pair."""
 

@@ -1,4 +1,4 @@
-"""Significance tests of a ranking by permuted samples and by random features."""
+"""Tests that compare a ranking with rankings of permuted samples and with random features."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Arrangements:
         return cls(n_samples, tuple(np.stack(some) for some in alike.values()))
 
     def among(self, rows: IntArray) -> Arrangements:
-        """Keep only permutations of groups that contain at least one of these samples."""
+        """Restrict the permutations to groups that contain at least one of the given samples."""
         kept = (block[np.isin(block, rows).any(axis=1)] for block in self.blocks)
         return Arrangements(self.n_samples, tuple(block for block in kept if len(block)))
 
@@ -148,7 +148,7 @@ class Arrangements:
 
     @property
     def group(self) -> IntArray:
-        """The group of each sample; each sample that is not permuted forms its own group."""
+        """The group of each sample, where each sample that is not permuted forms its own group."""
         found = np.arange(self.n_samples)
         for block in self.blocks:
             found[block] = block[:, :1]
@@ -200,13 +200,13 @@ def against_chance(
 
     Under the null hypothesis that X is unrelated to the supervision, all valid permutations of the
     samples are equally likely. The estimate is recomputed on permuted samples, including the
-    ranking of the features, while pairs and labels stay in place. The test is valid if pairs and
+    ranking of the features, while pairs and labels remain unchanged. The test is valid if pairs and
     labels were chosen without looking at X.
 
     If ranking the features again takes too long, or if some pairs were chosen by looking at X, only
     the held-out samples of each fold are permuted among themselves. The ranking of the features,
-    which used other samples, is kept. This gives a p-value for each fold, and twice the mean of
-    these p-values is a valid p-value.
+    which was obtained from other samples, is kept. This gives a p-value for each fold, and twice
+    the mean of these p-values is a valid p-value.
 
     Parameters
     ----------

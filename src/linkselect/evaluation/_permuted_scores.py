@@ -213,14 +213,14 @@ class ScoreStore:
         except (ValueError, KeyError, EOFError, BadZipFile, AttributeError, TypeError) as error:
             raise GuidedValueError(
                 f"{str(self._path)!r} is damaged or was not written by feature_p_values.",
-                "Delete it, or choose another file.",
+                "Delete this file, or choose another one.",
                 "store",
             ) from error
         if call != self._call:
             raise GuidedValueError(
                 f"{str(self._path)!r} contains permutations for other data, another method or "
                 "another seed.",
-                "Delete it, or choose another file.",
+                "Delete this file, or choose another one.",
                 "store",
             )
         return n_found

@@ -85,7 +85,7 @@ class Measure:
 
 @dataclass(frozen=True)
 class HeldOutPairs(Measure):
-    """Evaluation on held-out pairs: how well features separate must-links from cannot-links.
+    """Evaluation of how well features separate held-out must-links from cannot-links.
 
     Parameters
     ----------
@@ -98,10 +98,10 @@ class HeldOutPairs(Measure):
         The AUC of each method for several numbers of features, with one row for each fold. The
         curve named "random choice" is that of features in random order.
     all_features : tuple of float
-        The AUC with all features, for each fold.
+        The AUC with all features in each fold.
     differences : tuple of Difference
         The tests between every two methods, and between each method and features in random order,
-        by decreasing difference.
+        sorted by decreasing difference.
     n_must, n_cannot : int
         The numbers of must-links and cannot-links.
     n_folds, n_repeats : int
@@ -158,7 +158,7 @@ class Comparison:
 
     `n_splits`, `test_size`, `classifier`, `accuracy`, `all_features`, `differences` and
     `mean_accuracy` describe the evaluation with labels, and are None without labels. The evaluation
-    with pairs is in `held_out_pairs`.
+    with pairs is stored in `held_out_pairs`.
 
     Parameters
     ----------
@@ -188,13 +188,13 @@ class Comparison:
     classifier : str or None
         The classifier whose accuracy was measured.
     accuracy : dict of str to Curve or None
-        The test accuracy of each method over the number of features, with one row for each split.
-        The curve named "random choice" is that of features in random order.
+        The test accuracy of each method for several numbers of features, with one row for each
+        split. The curve named "random choice" is that of features in random order.
     all_features : tuple of float or None
         The test accuracy with all features, for each split.
     differences : tuple of Difference or None
         Tests of the differences in accuracy between every two methods, and between each method and
-        features in random order, by decreasing difference.
+        features in random order, sorted by decreasing difference.
     level : float
         The significance level for adjusted p-values.
     held_out_pairs : HeldOutPairs or None
@@ -240,7 +240,7 @@ class Comparison:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """The methods, best first, by accuracy or, without labels, by held-out pairs."""
+        """The methods, best first, by accuracy or, without labels, by AUC of held-out pairs."""
         return tuple(self.measures[0].means)
 
     @property

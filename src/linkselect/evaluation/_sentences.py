@@ -29,8 +29,8 @@ def summarize(found: Comparison) -> Iterator[str]:
     if found.accuracy is not None:
         measure = found.measures[0]
         yield (
-            f"{found.classifier} with {_numbers(measure)}, {found.n_splits} random splits: "
-            f"{_who_led(measure)}."
+            f"On {found.n_splits} random splits, using {found.classifier} with "
+            f"{_numbers(measure)}, {_who_led(measure)}."
         )
         yield from _differences(measure, found.level)
         yield _supervision_used(found)
@@ -48,9 +48,9 @@ def summarize(found: Comparison) -> Iterator[str]:
 def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     often = "" if held_out.n_repeats == 1 else f", repeated {held_out.n_repeats} times"
     yield (
-        f"Held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
-        f"{many(held_out.n_folds, 'fold')}{often}) with "
-        f"{_numbers(held_out)}: {_who_led(held_out)}."
+        f"On held-out pairs ({pairs_text(held_out.n_must, held_out.n_cannot)}; "
+        f"{many(held_out.n_folds, 'fold')}{often}), using {_numbers(held_out)}, "
+        f"{_who_led(held_out)}."
     )
     yield (
         "The AUC is the probability that a held-out cannot-link is farther apart than a held-out "
@@ -64,7 +64,7 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     yield f"{_with_all(found, held_out)}."
     unmeasured = [name for name in found.methods if name not in held_out.methods]
     if unmeasured:
-        yield f"Not evaluated on held-out pairs because labels are used: {', '.join(unmeasured)}."
+        yield f"Methods that use labels are not evaluated on pairs: {', '.join(unmeasured)}."
     yield WORTH
 
 
@@ -125,7 +125,8 @@ def _against_chance(measure: Measure, level: float) -> str:
     chance = measure.value_text(measure.by_chance)
     if rest and beaten:
         return (
-            f"Not significantly better than a {RANDOM} of features ({chance}): {', '.join(rest)}."
+            f"The following were not significantly better than a {RANDOM} of features ({chance}): "
+            f"{', '.join(rest)}."
         )
     several = len(measure.methods) > 1
     if beaten:

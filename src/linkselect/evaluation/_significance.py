@@ -21,7 +21,7 @@ class Difference:
     Parameters
     ----------
     better, worse : str
-        The methods; `better` has the larger mean.
+        The names of the two methods, of which `better` has the larger mean.
     mean : float
         The mean difference, in accuracy (as a fraction) or AUC.
     p : float

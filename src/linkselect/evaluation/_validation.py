@@ -41,8 +41,8 @@ class Validation:
     Attributes
     ----------
     estimate : Estimate or None
-        The performance of the selected number of features on held-out pairs or labels. None without
-        supervision or with too little of it.
+        The performance of the selected number of features on held-out pairs or labels. None if
+        there is no supervision or too little.
     p_value : float or None
         The p-value of a permutation test. Under the null hypothesis, X is unrelated to the pairs or
         labels. None if no valid test is possible.
@@ -58,8 +58,8 @@ class Validation:
         which it is selected. The tuple is empty if there is too little supervision to divide into
         halves.
     together : tuple of float
-        For each selected feature, the proportion of resamples that select the feature itself or one
-        that is highly correlated with it. A method that avoids redundancy selects only one of
+        For each selected feature, the proportion of resamples in which the feature itself or a
+        highly correlated one is selected. A method that avoids redundancy selects only one of
         several correlated features, so their individual frequencies are misleading.
     n_resamples : int
         The number of resamples on which the features were ranked.
@@ -93,7 +93,7 @@ class Validation:
     def better_than_chance(self) -> bool | None:
         """Whether the selected features agree with the supervision: `p_value` is at most 0.025.
 
-        The value is The value is None if there is no p-value.
+        The value is None if there is no p-value.
         """
         return None if self.p_value is None else self.p_value <= LEVEL
 
@@ -101,7 +101,7 @@ class Validation:
     def better_than_random(self) -> bool | None:
         """Whether the selected features are better than random ones: `p_random` is at most 0.025.
 
-        None if there is no p-value.
+        The value is None if there is no p-value.
         """
         return None if self.p_random is None else self.p_random <= LEVEL
 
@@ -169,8 +169,9 @@ def validate(
     than random" means that the selected features perform better than the same number of random
     features.
 
-    Resamples are complementary halves of the samples. Samples that are connected by must-links or a
-    group stay together. Each half contains the pairs whose samples are both in this half.
+    Resamples are complementary halves of the samples. Samples that are connected by must-links or
+    belong to one group stay together. Each half contains the pairs whose samples are both in this
+    half.
 
     The numbers of folds, permutations and resamples (10 to 50) depend only on the size of X and the
     method, so that repeated calls give the same result. With a slow method, features are not ranked
@@ -207,8 +208,8 @@ def validate(
     track : callable, default=iter
         A function that wraps the list of steps, for example in a progress bar.
     rankings : FoldRankings, optional
-        The `rankings` in the result of `choose_number`, which avoid refitting. If `choose_number`
-        repeated its folds, the estimate is the mean over all repeats.
+        The `rankings` in the result of `choose_number`. Passing them avoids refitting. If
+        `choose_number` repeated its folds, the estimate is the mean over all repeats.
     n_resamples : int, optional
         The number of resamples for selection frequencies. Default: 10 to 50, as described above.
 
@@ -265,7 +266,7 @@ def validate(
 
 
 def _check_same_groups(rankings: FoldRankings, groups: IntArray | None) -> None:
-    """Raise an error if the folds were made with other groups, which they may have split."""
+    """Raise an error if the folds were made with other groups, so that they may split groups."""
     dealt = rankings.held_out.groups
     if groups is not None and (dealt is None or not np.array_equal(groups, dealt)):
         raise GuidedValueError(
@@ -276,7 +277,7 @@ def _check_same_groups(rankings: FoldRankings, groups: IntArray | None) -> None:
 
 
 def _fits_per_fold(rankings: FoldRankings | None) -> int:
-    """Return the number of fits per fold, which is larger if folds choose a number of features."""
+    """Return the number of fits per fold, which is larger if each fold chooses its own number."""
     chooses = rankings is not None and rankings.numbers is not None
     return 1 + FOLDS_INSIDE if chooses else 1
 

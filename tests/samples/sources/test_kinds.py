@@ -112,7 +112,7 @@ def test_files_that_change_are_an_error(in_files, read, change):
     for path in files:
         change(path)
     with pytest.raises(
-        GuidedValueError, match="changed while it was being read. Nothing was fitted"
+        GuidedValueError, match="changed while it was being read. No model was fitted"
     ):
         read(X)
 

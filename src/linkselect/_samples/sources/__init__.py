@@ -1,1 +1,1 @@
-"""Samples outside memory: memory maps, Zarr arrays, HDF5 and Parquet files, dask arrays."""
+"""Readers of samples outside memory: memory maps, Zarr arrays, HDF5, Parquet, dask arrays."""

@@ -1,4 +1,4 @@
-"""AnnData objects and .h5ad files: matrices whose rows and columns have names."""
+"""Readers of AnnData objects and .h5ad files, whose rows and columns have names."""
 
 from collections import Counter
 from collections.abc import Hashable, Sequence
@@ -28,7 +28,7 @@ def is_annotated(X: Any) -> bool:
 
 
 def unwrapped(X: Any) -> Any:
-    """Return the matrix of an AnnData object (a frame if dense); anything else unchanged."""
+    """Return the matrix of an AnnData object (a data frame if dense). Other types are unchanged."""
     if not is_annotated(X):
         return X
     check_names(X.var_names)
@@ -36,7 +36,7 @@ def unwrapped(X: Any) -> Any:
     if values is None:
         raise GuidedValueError(
             "The AnnData object has no X.",
-            "Rank one of its layers with linkselect.anndata.rank(adata, layer=...), or set "
+            "To rank one of its layers, use linkselect.anndata.rank(adata, layer=...), or set "
             "adata.X = adata.layers[...].",
             "X",
         )
@@ -49,7 +49,7 @@ def unwrapped(X: Any) -> Any:
 
 
 def names_of(X: Any) -> NDArray[Any] | None:
-    """Return the feature names of AnnData or the column names of a frame; None without names."""
+    """Return the feature names of AnnData or the column names of a data frame, or None."""
     if is_annotated(X):
         return np.asarray(X.var_names, dtype=object)
     names: NDArray[Any] | None = _get_feature_names(X)
@@ -63,7 +63,7 @@ def check_names(names: Sequence[Hashable]) -> None:
     twice = [repr(name) for name, n in Counter(names).items() if n > 1]
     raise GuidedValueError(
         f"The AnnData object has {many(len(twice), 'duplicate feature name')}: {first_few(twice)}.",
-        "Make them unique: adata.var_names_make_unique().",
+        "To make them unique, call adata.var_names_make_unique().",
         "X",
     )
 
@@ -72,16 +72,16 @@ def check_names(names: Sequence[Hashable]) -> None:
 
 
 def stored_view(X: Any) -> Stored | None:
-    """Return the samples of a backed AnnData object; None for a view of some of its rows.
+    """Return the samples of a backed AnnData object; None if X is a view of some of its rows.
 
-    Such a view is read into memory, like the rows of a fold.
+    A view of some rows, such as those of a cross-validation fold, is read into memory instead.
     """
     stored, rows = _stored_rows(X)
     return stored if rows is None else None
 
 
 def _stored_rows(X: Any) -> tuple[Stored, IntArray | None]:
-    """Return the stored samples with the columns of a view, and its rows (None for all rows)."""
+    """Return the stored samples with the columns of a view, and the rows of the view."""
     whole = X._adata_ref if X.is_view else X
     check_names(X.var_names)
     node, label = whole.X, Path(X.filename).name
@@ -98,7 +98,10 @@ def _stored_rows(X: Any) -> tuple[Stored, IntArray | None]:
 
 
 def _rows_of(X: Any) -> NDArray[Any]:
-    """Read a view of some rows of a backed object into memory; raise an error if it is large."""
+    """Read a view of some rows of a backed object into memory.
+
+    Raise an error if the view is too large.
+    """
     stored, rows = _stored_rows(X)
     if rows is None:
         rows = np.arange(stored.shape[0])
@@ -114,7 +117,7 @@ def _rows_of(X: Any) -> NDArray[Any]:
 
 
 class H5adSource(ArraySource):
-    """A matrix of an .h5ad file; the names of its rows are read only when needed."""
+    """A matrix in an .h5ad file; its row names are read only when needed."""
 
     def index(self) -> Sequence[Hashable]:
         """Read the names of the samples."""
@@ -124,7 +127,7 @@ class H5adSource(ArraySource):
 
 
 def open_h5ad(path: Path, name: str = "") -> ArraySource:
-    """Open X of an .h5ad file, or another matrix in it, such as "layers/counts" or "raw/X"."""
+    """Open X of an .h5ad file, or another of its matrices, such as "layers/counts" or "raw/X"."""
     wanted = name.strip("/") or "X"
     with opened(path, "anndata") as file:
         node, known = file.get(wanted), matrices_of(file)
@@ -142,7 +145,7 @@ def open_h5ad(path: Path, name: str = "") -> ArraySource:
 
 
 def matrices_of(file: Any) -> list[str]:
-    """List the names of matrices whose columns are features: X, the layers, and X of raw."""
+    """List the names of all matrices whose columns are features: X, the layers and raw/X."""
     layers = file.get("layers")
     names = ["X", *(f"layers/{name}" for name in layers or ()), "raw/X"]
     nodes = {name: file.get(name) for name in names}
@@ -154,12 +157,12 @@ def matrices_of(file: Any) -> list[str]:
 
 
 def features_of(matrix: str) -> str:
-    """Return the name of the group that describes the features of a matrix."""
+    """Return the name of the HDF5 group that describes the features of a matrix."""
     return "raw/var" if matrix == "raw/X" else "var"
 
 
 def read_names(file: Any, axis: str, label: str) -> list[str]:
-    """Read the names of the samples ("obs") or of the features ("var")."""
+    """Read the names of the samples (axis "obs") or of the features (axis "var")."""
     try:
         stored = file[axis][file[axis].attrs["_index"]]
         names: list[str] = np.asarray(stored.asstr()[:], dtype=object).tolist()
@@ -169,7 +172,7 @@ def read_names(file: Any, axis: str, label: str) -> list[str]:
 
 
 def unreadable(label: str, why: str) -> GuidedValueError:
-    """Return the error for a file without the layout of anndata 0.7 or later."""
+    """Return the error for a file that does not have the layout of anndata 0.7 or later."""
     return GuidedValueError(
         f"{label} does not have the layout of anndata 0.7 or later: {why}. In Python, "
         f"anndata.read_h5ad({label!r}).write_h5ad('new.h5ad') may convert it.",

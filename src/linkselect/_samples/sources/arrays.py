@@ -1,4 +1,4 @@
-"""Arrays outside memory, with or without chunks: .npy files, memory maps, Zarr and HDF5."""
+"""Base classes for arrays outside memory: .npy files, memory maps, Zarr and HDF5."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ LINE_BYTES = 128 * 2**20
 
 
 class StoredArray(ABC):
-    """Base class of arrays in one storage format, which are pickled for other processes.
+    """Base class of arrays in one storage format, which can be pickled for other processes.
 
     Attributes
     ----------
@@ -29,10 +29,10 @@ class StoredArray(ABC):
     dtype : dtype
         The dtype in the file.
     chunks : tuple of int or None
-        The numbers of rows and columns in a chunk, which is decoded as a whole; None if there are
-        no chunks.
+        The numbers of rows and columns of a chunk, which can only be decoded as a whole; None if
+        there are no chunks.
     path : str or None
-        The path of the file, if one file has all values.
+        The path of the file, if all values are in one file.
     """
 
     shape: tuple[int, ...]
@@ -42,16 +42,16 @@ class StoredArray(ABC):
 
     @abstractmethod
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Return a copy of the given rows and columns; an array of rows must be sorted."""
+        """Return a copy of the given rows and columns. Row numbers must be sorted."""
 
     def files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
-        """Yield the name and the path of each file with some of these values."""
+        """Yield the name and the path of each file that contains some of the given values."""
         if self.path is not None:
             yield Path(self.path).name, self.path
 
 
 class ArraySource(Source):
-    """Samples in an array outside memory, which is read by rows of chunks if it has any."""
+    """Samples in an array outside memory; a chunked array is read by rows of chunks."""
 
     def __init__(self, array: StoredArray, label: str) -> None:
         self.label = label
@@ -63,14 +63,14 @@ class ArraySource(Source):
         self._warn_of_tall_chunks()
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return the first row or column of every chunk, and the length of the axis."""
+        """Return the first row or column of every chunk, followed by the length of the axis."""
         if self.array.chunks is None:
             return None
         total = self.shape[axis]
         return np.append(np.arange(0, total, self.array.chunks[axis]), total)
 
     def line_bytes(self) -> int:
-        """Return the size of a row of chunks, or of one chunk if rows are decoded in pieces."""
+        """Return the size of a row of chunks, or of one chunk if chunks are decoded in pieces."""
         if self.array.chunks is None:
             return 0
         height, width = self.array.chunks
@@ -78,13 +78,16 @@ class ArraySource(Source):
         return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of these values has changed since it was opened."""
+        """Raise an error if a file with some of the values has changed since it was opened."""
         for name, path in self.array.files(rows, columns):
             label = self.label if name in self.label else f"{self.label}, file {name},"
             FileState(path, label, self.states[name]).check_unchanged()
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield slices of rows with their values; chunks are decoded once unless they are large."""
+        """Yield slices of rows with their values.
+
+        Chunks are decoded only once unless they are large.
+        """
         for line in slices(rows.stop - rows.start, self._height_decoded(columns, height)):
             start, stop = rows.start + line.start, rows.start + line.stop
             values = self._decoded(slice(start, stop), columns)
@@ -92,7 +95,7 @@ class ArraySource(Source):
                 yield slice(start + piece.start, start + piece.stop), values[piece]
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        """Return the rows `wanted`, which are sorted, and read few other rows."""
+        """Return the rows `wanted`, which must be sorted, while reading few other rows."""
         edges = self.edges(0)
         # One row of chunks at a time; otherwise, all affected chunks would be decoded at once.
         cuts = np.searchsorted(wanted, () if edges is None else edges[1:-1])
@@ -116,7 +119,7 @@ class ArraySource(Source):
             ) from error
 
     def _height_decoded(self, columns: Columns, height: int) -> int:
-        """Return the number of rows to decode at once: whole chunks unless they are too large."""
+        """Return the number of rows to decode at once: that of a chunk, unless chunks are large."""
         if self.array.chunks is None:
             return height
         width = columns.stop - columns.start if isinstance(columns, slice) else len(columns)
@@ -134,12 +137,12 @@ class ArraySource(Source):
             warn_user(
                 f"The chunks of {self.label} are tall: {height:,} rows of all columns take "
                 f"{line_bytes / 2**30:.1f} GiB, so each chunk must be decoded many times.",
-                hint="Store it with chunks of fewer rows and more columns.",
+                hint="Store the array in chunks with fewer rows and more columns.",
             )
 
 
 def refuse_group(label: str, kind: str, names: list[str], one: str) -> GuidedTypeError:
-    """Return the error for a group of arrays; `one` is a template of how to access one of them."""
+    """Return the error for a group of arrays; `one` is a template for accessing a single array."""
     return GuidedTypeError(
         f"{label} is a group of {kind} ({', '.join(names) or 'none'}).",
         f"Pass one of them, such as {one.format(names[0] if names else 'NAME')}.",

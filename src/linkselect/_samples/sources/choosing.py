@@ -1,4 +1,4 @@
-"""Selection of rows and columns by number, name or mask, and division into slices."""
+"""Selection of rows and columns by number, name or mask, and division of ranges into slices."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -14,12 +14,12 @@ Columns = slice | IntArray
 
 
 def as_numbers(chosen: Columns) -> IntArray:
-    """Return row or column numbers as an array, also for a slice."""
+    """Convert row or column numbers, or a slice, to an array of numbers."""
     return np.arange(chosen.start, chosen.stop) if isinstance(chosen, slice) else chosen
 
 
 def chosen_numbers(chosen: ArrayLike, total: int, what: str) -> IntArray:
-    """Convert numbers (negative: from the end) or a Boolean mask to an array of numbers from 0."""
+    """Convert a Boolean mask or numbers, which may be negative, to an array of row numbers."""
     given = np.asarray(chosen)
     if given.dtype == bool and given.shape == (total,):
         return np.flatnonzero(given)
@@ -44,7 +44,7 @@ def chosen_columns(
     columns: Sequence[str | int] | None,
     without: Sequence[str | int],
 ) -> list[int]:
-    """Return the numbers of the columns to use, given names or numbers to use and to leave out."""
+    """Return the numbers of the columns to use, given columns to include and to exclude."""
     places: dict[str | int, int] = {place: place for place in range(total)}
     places |= {name: place for place, name in enumerate(names or ())}
     for column in (*(columns or ()), *without):
@@ -52,7 +52,7 @@ def chosen_columns(
             ends = f", from {names[0]!r} to {names[-1]!r}" if names else ""
             raise GuidedValueError(
                 f"{label} has no column {column!r}; it has {many(total, 'column')}{ends}.",
-                "Use column numbers, starting at 0, or column names if there are any.",
+                "Pass column names, if there are any, or column numbers counted from 0.",
                 "columns",
             )
     known = names or range(total)
@@ -62,7 +62,7 @@ def chosen_columns(
 
 
 def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
-    """Split `range(total)` at some of the edges, into pieces of at most `size` if possible."""
+    """Split `range(total)` at some of the edges into pieces of at most `size`, if possible."""
     if edges is None:
         return slices(total, size)
     pieces, start = [], 0
@@ -75,7 +75,7 @@ def cut(total: int, size: int, edges: IntArray | None) -> list[slice]:
 
 
 def divide(pieces: list[slice], size: int) -> list[slice]:
-    """Divide pieces larger than twice `size`, although a chunk is then decoded several times."""
+    """Divide pieces larger than twice `size`, although their chunks are then decoded repeatedly."""
     divided = []
     for piece in pieces:
         length = piece.stop - piece.start

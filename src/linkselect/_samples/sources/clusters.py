@@ -1,7 +1,7 @@
-"""Dask clients: finding the active one, and running work on parts as its tasks.
+"""Computations on a Dask cluster: detection of the active client, and tasks for parts.
 
-No data are sent to workers in advance (`client.scatter`): if a worker dies, such data are lost,
-while the result of a task is computed again.
+Data are not sent to workers in advance with `client.scatter`, because they are lost if a worker
+dies. The result of a task, in contrast, is then recomputed.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ class Job:
     numbers : list of int
         The numbers of the parts.
     function, merge, finish : callable
-        The functions applied to a part, to a list of results, and to the last result.
+        The functions that are applied to a part, to a list of results and to the final result.
     inputs : list of tuple
         Additional arguments of the function, one tuple for each part.
     what : str
-        The name of the task.
+        The name of the task, which is shown in progress reports.
     shared : Job or None
-        A job whose result is the last argument in every call of the function.
+        A job whose result is passed as the last argument in every call of the function.
     fan_in : int
         The number of results that are merged at a time.
     """
@@ -66,9 +66,10 @@ class Job:
 
 
 def active_client() -> Any | None:
-    """Return the active Dask client; None without a running, synchronous client.
+    """Return the active Dask client; None if there is no running, synchronous client.
 
-    Within a task, return None: a task that waits for other tasks would block its worker.
+    Within a task, None is returned, because a task that waits for other tasks would block its
+    worker.
     """
     distributed = sys.modules.get("distributed")
     if distributed is None:
@@ -120,7 +121,7 @@ def ended(future: Any) -> bool:
 
 
 def release_ended(futures: list[Any]) -> list[Any]:
-    """Release finished tasks, so that their memory can be freed, and return the other tasks."""
+    """Release finished tasks, so that their memory can be freed, and return the remaining tasks."""
     still_open = []
     for future in futures:
         if future.status == "finished":
@@ -131,9 +132,9 @@ def release_ended(futures: list[Any]) -> list[Any]:
 
 
 def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
-    """Return the result of a task that has ended, or raise its error with an explanation.
+    """Return the result of a completed task, or raise its error with an explanation.
 
-    `leaves` are the tasks of parts that have not been released.
+    The argument `leaves` contains the tasks of parts that have not been released.
     """
     from distributed import CancelledError, KilledWorker
 
@@ -143,8 +144,9 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
         raise workers_killed(job) from error
     except CancelledError as error:
         raise GuidedError(
-            "The Dask scheduler was lost, or the tasks of this fit were cancelled.",
-            "Start the cluster again, connect a new client, and fit again.",
+            "The connection to the Dask scheduler was lost, or the tasks of this fit were "
+            "cancelled.",
+            "Restart the cluster, connect a new client, and fit again.",
             "client",
         ) from error
     except GuidedError:
@@ -157,7 +159,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
 
 
 def task_tree(job: Job) -> tuple[list[Any], Any]:
-    """Return the tasks of a job: a list with one task per part, and the task of the result."""
+    """Return the tasks of a job: a list with one task per part, and the task for the result."""
     from dask import delayed
 
     token = uuid.uuid4().hex
@@ -188,10 +190,11 @@ def task_tree(job: Job) -> tuple[list[Any], Any]:
 
 
 class BlasLimit:
-    """Limit BLAS to one thread as long as any task runs in this process.
+    """Limit BLAS to one thread while any task is running in this process.
 
-    The limit of `one_blas_thread` ends with the task that set it, while other tasks still run. With
-    more threads, BLAS would sum in a different order and change the last bits of their results.
+    The limit set by `one_blas_thread` would end with the task that set it, even if other tasks are
+    still running. With several threads, BLAS would sum in a different order and change the last
+    bits of their results.
     """
 
     def __init__(self) -> None:
@@ -229,8 +232,8 @@ def run_merge(job: Job, results: list[Any]) -> Any:
 def no_workers(client: Any) -> GuidedError:
     """Return the error for a cluster without workers."""
     return GuidedError(
-        f"No Dask worker has been available for {WORKERS_GONE:.0f} s "
-        f"(scheduler {client.scheduler.address}). Nothing was fitted.",
+        f"No Dask worker has been available for {WORKERS_GONE:.0f} s (scheduler "
+        f"{client.scheduler.address}). No model was fitted.",
         "Start workers and fit again, or close the client to use the threads of this process.",
         "client",
     )
@@ -242,8 +245,8 @@ def workers_killed(job: Job) -> GuidedError:
     part_bytes = max(samples.source.held_bytes(part) for part in samples.parts)
     return GuidedError(
         f"Dask workers died repeatedly while processing a part of {job.samples.label}. The usual "
-        f"reason is too little memory: a part takes {part_bytes / 2**20:,.0f} MiB, and processing "
-        f"it takes several times as much. The samples have {many(len(samples.parts), 'part')}. "
-        "Nothing was fitted. Give every worker more memory or fewer threads, or store the samples "
-        "in smaller chunks.",
+        f"reason is insufficient memory: a part takes {part_bytes / 2**20:,.0f} MiB, and "
+        "processing it requires several times as much. The samples consist of "
+        f"{many(len(samples.parts), 'part')}. No model was fitted. Give every worker more memory "
+        "or fewer threads, or store the samples in smaller chunks.",
     )

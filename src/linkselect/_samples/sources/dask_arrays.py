@@ -1,4 +1,4 @@
-"""Dask arrays, read by rows of blocks and never rechunked."""
+"""Reader of dask arrays by rows of blocks, without rechunking."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ Blocks = list[list[NDArray[Any]]]
 
 
 class DaskSource(Source):
-    """Samples in a dask array of two dimensions.
+    """Samples in a two-dimensional dask array.
 
-    Without an active client, the thread that reads a part computes its blocks. With a client, tasks
-    of the cluster compute the blocks, and `given` receives their results.
+    Without an active client, the thread that reads a part also computes its blocks. With a client,
+    the blocks are computed by tasks on the cluster, and their results are passed to `given`.
     """
 
     def __init__(self, array: Any) -> None:
@@ -32,15 +32,15 @@ class DaskSource(Source):
         if np.isnan(array.shape).any():
             raise GuidedValueError(
                 "The chunk sizes of the dask array are unknown.",
-                "Create it with to_dask_array(lengths=True) of a DataFrame, or call "
-                "compute_chunk_sizes() of the array.",
+                "Create the array with DataFrame.to_dask_array(lengths=True), or call its method "
+                "compute_chunk_sizes().",
                 "X",
             )
         self.shape = two_dimensional(array.shape, self.label)
         if type(array._meta) is not np.ndarray:
             raise GuidedTypeError(
                 f"The blocks of the dask array are of type {type(array._meta).__name__}.",
-                f"Turn them into NumPy arrays: {to_numpy_blocks(array._meta)}.",
+                f"Convert them to NumPy arrays with {to_numpy_blocks(array._meta)}.",
                 "X",
             )
         self.dtype = numeric_type(array.dtype, self.label)
@@ -49,14 +49,14 @@ class DaskSource(Source):
         self.computed: Blocks | None = None
 
     def edges(self, axis: int) -> IntArray:
-        """Return the first row or column of every chunk, and the length of the axis."""
+        """Return the first row or column of every chunk, followed by the length of the axis."""
         return self.ends[axis]
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Do nothing: the files behind the blocks are not known."""
+        """Do nothing, because the files from which blocks are computed are unknown."""
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield slices of rows with their values in some columns, from whole rows of blocks."""
+        """Yield slices of rows and their values in some columns, one row of blocks at a time."""
         blocks = self._compute(rows, columns) if self.computed is None else self.computed
         held = self._columns_held(columns)
         inside = slice(None) if isinstance(columns, slice) else np.searchsorted(held, columns)
@@ -71,13 +71,13 @@ class DaskSource(Source):
                 yield found, np.array(values[:, inside], dtype=self.dtype, order="C")
 
     def blocks(self, rows: slice, columns: Columns) -> Any:
-        """Return the blocks of a part as delayed values for a cluster."""
+        """Return the blocks of a part as delayed values, to be computed by a cluster."""
         array, lines, needed = self._needed(rows, columns)
         delayed = self._delayed if array is self.array else array.to_delayed()
         return [[delayed[i, j] for j in needed] for i in lines]
 
     def without_blocks(self) -> DaskSource:
-        """Return a copy without the graph."""
+        """Return a copy of this source without the task graph."""
         light = copy(self)
         for name in ("array", "_delayed", "_graph"):
             light.__dict__.pop(name, None)
@@ -90,15 +90,15 @@ class DaskSource(Source):
         return filled
 
     def held_bytes(self, part: Part) -> int:
-        """Return the number of bytes of a part that are in memory at once: all of its blocks."""
+        """Return the memory in bytes that all blocks of a part require."""
         width = len(self._columns_held(part.samples.columns_of(part)))
         return (part.rows.stop - part.rows.start) * width * self.dtype.itemsize
 
     def where_failed(self, rows: slice) -> str:
         """Describe the rows of the blocks that could not be computed."""
         return (
-            f"This happened in the blocks of the dask array for rows {rows.start:,} to "
-            f"{rows.stop:,}. Nothing was fitted."
+            f"This error occurred in the blocks of the dask array for rows {rows.start:,} to "
+            f"{rows.stop:,}. No model was fitted."
         )
 
     def _compute(self, rows: slice, columns: Columns) -> Blocks:
@@ -118,7 +118,7 @@ class DaskSource(Source):
 
     @cached_property
     def _graph(self) -> tuple[dict[Any, Any], Any]:
-        """The optimized graph and the keys of all blocks, computed once for all parts."""
+        """The optimised task graph and the keys of all blocks, computed once for all parts."""
         return _optimized(self.array)
 
     @cached_property
@@ -126,9 +126,10 @@ class DaskSource(Source):
         return np.asarray(self.array.to_delayed(), dtype=object)
 
     def _needed(self, rows: slice, columns: Columns) -> tuple[Any, Sequence[int], Sequence[int]]:
-        """Return an array, and the rows and columns of its blocks that contain the given values.
+        """Return an array, and the positions of its blocks that contain the given rows and columns.
 
-        If only a piece of a block is needed, the array is sliced: dask may read just that piece.
+        If only a piece of a block is needed, the array is sliced, so that dask may read only this
+        piece.
         """
         if self._is_piece(columns):
             cut = self.array[rows, columns]
@@ -137,13 +138,13 @@ class DaskSource(Source):
         return self.array, self._lines(rows), self._block_numbers(columns).tolist()
 
     def _lines(self, rows: slice) -> list[int]:
-        """Return the numbers of the rows of blocks, without empty ones, that contain some rows."""
+        """Return the numbers of the nonempty rows of blocks that contain the given rows."""
         first, last = np.searchsorted(self.ends[0], (rows.start, rows.stop))
         filled = np.flatnonzero(np.diff(self.ends[0][first : last + 1]))
         return (first + filled).tolist()
 
     def _block_numbers(self, columns: Columns) -> IntArray:
-        """Return the numbers of the columns of blocks that contain some columns."""
+        """Return the numbers of the columns of blocks that contain the given columns."""
         return np.unique(np.searchsorted(self.ends[1], as_numbers(columns), side="right") - 1)
 
     def _is_piece(self, columns: Columns) -> bool:
@@ -153,14 +154,14 @@ class DaskSource(Source):
         return not np.isin((columns.start, columns.stop), self.ends[1]).all()
 
     def _columns_held(self, columns: Columns) -> IntArray:
-        """Return the numbers of all columns of the blocks that are computed for some columns."""
+        """Return the numbers of all columns in the blocks that contain the given columns."""
         if isinstance(columns, slice):
             return as_numbers(columns)
         blocks = self._block_numbers(columns)
         return np.concatenate([np.arange(*self.ends[1][block : block + 2]) for block in blocks])
 
     def _check_line(self, rows: slice, line: list[NDArray[Any]], width: int) -> None:
-        """Raise an error if blocks do not have the shape or the dtype that the array declares."""
+        """Raise an error if blocks do not have the shape and dtype declared by the array."""
         heights = {len(block) if block.ndim == 2 else -1 for block in line}
         if heights != {rows.stop - rows.start} or sum(block.shape[1] for block in line) != width:
             found = " and ".join(str(block.shape) for block in line)
@@ -171,13 +172,13 @@ class DaskSource(Source):
             return
         raise GuidedValueError(
             f"Blocks of the dask array for rows {rows.start:,} to {rows.stop:,} have {what}.",
-            "Pass the actual chunks= and dtype= of the blocks to map_blocks or from_delayed.",
+            "Pass the actual chunks and dtype of the blocks to map_blocks or from_delayed.",
             "X",
         )
 
 
 def _optimized(array: Any) -> tuple[dict[Any, Any], Any]:
-    """Return the graph of an array and the keys of its blocks."""
+    """Return the optimised task graph of an array and the keys of its blocks."""
     import dask
 
     optimized = dask.optimize(array)[0]

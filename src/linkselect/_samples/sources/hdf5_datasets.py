@@ -1,4 +1,4 @@
-"""HDF5 datasets, read from their file by name, so that other processes can read them, too."""
+"""Reader of HDF5 datasets that reopens the file by name, so that other processes can use it."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,7 +20,7 @@ STRETCH_BYTES = 8 * 2**20
 
 @dataclass(frozen=True)
 class Hdf5Dataset(StoredArray):
-    """A dataset of an HDF5 file, which is opened for each read.
+    """A dataset in an HDF5 file; the file is opened for each read.
 
     Attributes
     ----------
@@ -33,8 +33,8 @@ class Hdf5Dataset(StoredArray):
     path : str
         The path of the file.
     chunks : tuple of int or None
-        The numbers of rows and columns in a chunk, which is decoded as a whole; None if there are
-        no chunks.
+        The numbers of rows and columns of a chunk, which can only be decoded as a whole; None if
+        there are no chunks.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Hdf5Dataset(StoredArray):
             return self._chosen(dataset, as_numbers(rows), as_numbers(columns))
 
     def _chosen(self, dataset: Any, rows: IntArray, columns: IntArray) -> NDArray[Any]:
-        """Take rows and columns from rectangles; h5py is slow if indexed by many numbers."""
+        """Select rows and columns from rectangular blocks; h5py is slow for lists of numbers."""
         line_bytes = self.shape[1] * self.dtype.itemsize
         height, width = self.chunks or (max(STRETCH_BYTES // line_bytes, 1), self.shape[1])
         used, order = np.unique(columns, return_inverse=True)
@@ -68,11 +68,11 @@ class Hdf5Dataset(StoredArray):
 
 
 def file_of(node: Any) -> str:
-    """Return the path of the file with a dataset or a group, after flushing what was written."""
+    """Flush the file that contains a dataset or group, and return its path."""
     file = node.file
     if not node.name or not isinstance(file.filename, str) or not Path(file.filename).is_file():
         raise GuidedTypeError(
-            "This HDF5 dataset is not in a file that can be opened again by its path.",
+            "The file of this HDF5 dataset cannot be reopened by its path.",
             "Pass X[:] if it fits in memory, or dask.array.from_array(X).",
             "X",
         )
@@ -82,7 +82,7 @@ def file_of(node: Any) -> str:
 
 
 def array_of(dataset: Any) -> Hdf5Dataset:
-    """Return a reader for a dataset, which opens its file for each read."""
+    """Return a reader that opens the file of a dataset for each read."""
     path = file_of(dataset)
     return Hdf5Dataset(dataset.name, dataset.shape, dataset.dtype, path, dataset.chunks)
 
@@ -107,7 +107,7 @@ def opened(path: Path, extra: str = "dask") -> Any:
 
 
 def open_hdf5(path: Path, name: str = "") -> ArraySource:
-    """Open a dataset of an HDF5 file by name; without a name, the only matrix in the file."""
+    """Open a dataset in an HDF5 file by name, or the only matrix in the file without a name."""
     with opened(path) as file:
         names = _matrices(file)
         one = name.strip("/") or (names[0] if len(names) == 1 else "")
@@ -119,12 +119,12 @@ def open_hdf5(path: Path, name: str = "") -> ArraySource:
 
 
 def refuse_hdf5_group(group: Any) -> GuidedTypeError:
-    """Return the error for an open file, or a group in it, that is not a dataset."""
+    """Return the error for an open HDF5 file or group that was passed instead of a dataset."""
     return refuse_group("X", "HDF5 datasets", _matrices(group), "X['{}']")
 
 
 def _matrices(group: Any) -> list[str]:
-    """Return the names of all two-dimensional datasets, also in subgroups."""
+    """Return the names of all two-dimensional datasets, including those in subgroups."""
     found: list[str] = []
 
     def note(name: str, node: Any) -> None:

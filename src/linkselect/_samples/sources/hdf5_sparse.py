@@ -1,4 +1,4 @@
-"""Sparse matrices in HDF5 files in the format of anndata; rows are read as dense arrays."""
+"""Reader of sparse matrices in HDF5 files in anndata format, which returns dense arrays."""
 
 from typing import Any
 
@@ -23,10 +23,10 @@ TO_ROWS = (
 
 
 class Hdf5Rows(Hdf5Dataset):
-    """A CSR matrix: a group with `data`, `indices` and `indptr`; values are read as `dtype`."""
+    """A CSR matrix stored in a group with the datasets `data`, `indices` and `indptr`."""
 
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Read some rows, and return some of their columns as a dense array."""
+        """Read some rows, and return the given columns as a dense array."""
         import h5py
 
         numbers = as_numbers(rows)
@@ -46,7 +46,7 @@ class Hdf5Rows(Hdf5Dataset):
         return values
 
     def _rows(self, group: Any, starts: IntArray, places: IntArray) -> csr_array:
-        """Read from the first to the last of some rows, and return these rows."""
+        """Read all values from the first to the last of some rows, and return these rows."""
         first, last = places[0], places[-1]
         ends = starts[first : last + 2]
         stretch = slice(int(ends[0]), int(ends[-1]))
@@ -59,7 +59,7 @@ class Hdf5Rows(Hdf5Dataset):
 
 
 def sparse_format(group: Any) -> str:
-    """Return "csr" or "csc" for a group with a sparse matrix, otherwise an empty string."""
+    """Return the format of a sparse matrix, "csr" or "csc"; empty for any other group."""
     attributes = getattr(group, "attrs", {})
     said = attributes.get("encoding-type", attributes.get("h5sparse_format", ""))
     kind = str(said).removesuffix("_matrix")
@@ -67,11 +67,11 @@ def sparse_format(group: Any) -> str:
 
 
 def open_rows(group: Any, label: str) -> Hdf5Rows:
-    """Open a group of an HDF5 file with a sparse matrix in CSR format."""
+    """Open a group of an HDF5 file that contains a sparse matrix in CSR format."""
     if sparse_format(group) == "csc":
         raise GuidedTypeError(
-            f"{label} is stored by columns (CSC), and reading a part of its rows would read all of "
-            "it.",
+            f"{label} is stored by columns (CSC), so reading some of its rows would require "
+            "reading the whole matrix.",
             TO_ROWS,
             "X",
         )
@@ -83,6 +83,6 @@ def open_rows(group: Any, label: str) -> Hdf5Rows:
             raise ValueError("its shape and row pointers do not match")
     except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise GuidedValueError(
-            f"{label} is not a readable sparse matrix: {error}.", "Write the file again.", "X"
+            f"{label} is not a readable sparse matrix: {error}.", "Write the file again, because it may be damaged.", "X"
         ) from error
     return Hdf5Rows(group.name, shape, numeric_type(stored, label), file_of(group))

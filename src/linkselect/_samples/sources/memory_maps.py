@@ -1,8 +1,8 @@
-"""Memory maps and .npy files, read with ordinary file operations.
+"""Reader of memory maps and .npy files that uses ordinary file operations.
 
-Pages of a memory map count as resident memory until the system evicts them; values read into an
-array do not. If a file is truncated, a read raises an error, but access to its map kills the
-process.
+Pages of a memory map count as resident memory until the system evicts them, unlike values that are
+read into an array. If a file is truncated, reading it raises an error, whereas accessing its memory
+map terminates the process.
 """
 
 import mmap
@@ -56,8 +56,8 @@ class FileLines(StoredArray):
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
         """Read some rows and columns.
 
-        Selected values of a line are taken from the stretch from the first to the last of them, in
-        few lines at a time. One call for each value would take longer.
+        Each line is read from the first to the last selected value, a few lines at a time. A
+        separate call for each value would be slower.
         """
         lines, within = (rows, columns) if self.lines_are_rows else (columns, rows)
         numbers = as_numbers(lines)
@@ -74,7 +74,7 @@ class FileLines(StoredArray):
         return values if self.lines_are_rows else values.T
 
     def _read(self, file: BinaryIO, lines: IntArray, within: slice) -> NDArray[Any]:
-        """Read a stretch of some lines, in a single call if the stretches are contiguous."""
+        """Read a range of several lines, in a single call if it is contiguous in the file."""
         values = np.empty((len(lines), within.stop - within.start), self.dtype)
         first = self.start + within.start * self.dtype.itemsize
         targets = zip(values, lines.tolist(), strict=True)
@@ -87,7 +87,7 @@ class FileLines(StoredArray):
 
 
 class MapView(StoredArray):
-    """A memory map whose values cannot be located at regular positions in a file."""
+    """A memory map whose values are not at regular positions in a file."""
 
     def __init__(self, values: np.memmap[Any, Any], label: str) -> None:
         self.values = values
@@ -98,8 +98,8 @@ class MapView(StoredArray):
     def __reduce__(self) -> Any:
         # Pickling would copy all values.
         raise GuidedTypeError(
-            f"{self.label} is a view that no other process can open.",
-            "Pass the map itself, or the path of its file.",
+            f"{self.label} is a view that cannot be opened by other processes.",
+            "Pass the memory map itself, or the path of its file.",
             "X",
         )
 
@@ -109,7 +109,7 @@ class MapView(StoredArray):
 
 
 def open_npy(path: Path) -> ArraySource:
-    """Open a .npy file."""
+    """Open a .npy file for reading part by part."""
     if not path.exists():
         raise missing(path.name, str(path))
     try:
@@ -124,13 +124,13 @@ def open_npy(path: Path) -> ArraySource:
 
 
 def why_damaged(error: Exception) -> str:
-    """Return a line that explains why NumPy cannot read a header."""
+    """Return a one-line explanation of why NumPy cannot read the header of a file."""
     reason = error.args[0] if isinstance(error, TokenError) else error
     return (str(reason) or "the file is truncated").splitlines()[0].rstrip(".")
 
 
 def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> ArraySource:
-    """Return a source that reads the file of a map, or the map itself if the file differs."""
+    """Return a reader of a memory map's file, or of the map itself if the file differs."""
     path = values.filename
     if label is None:
         label = f"the memory map {Path(path).name}" if path is not None else "the memory map"
@@ -143,9 +143,10 @@ def source_of_map(values: np.memmap[Any, Any], label: str | None = None) -> Arra
 
 
 def _lines_of(values: np.memmap[Any, Any], shape: tuple[int, int]) -> FileLines | None:
-    """Return the positions of a map's values in its file, or None if they are not regular.
+    """Return the positions of a memory map's values in its file; None if they are not regular.
 
-    A view of a map has the offset of the whole map, so its own offset is found from its address.
+    The `offset` attribute of a view is that of the whole map, so the offset of the view is computed
+    from its address.
     """
     path, memory = values.filename, getattr(values, "_mmap", None)
     # Changes to a copy-on-write map are not in the file.
@@ -163,7 +164,7 @@ def _lines_of(values: np.memmap[Any, Any], shape: tuple[int, int]) -> FileLines 
 
 
 def _holds(source: ArraySource, values: np.memmap[Any, Any]) -> bool:
-    """Return whether the file still has the values of the map in the first and last sample."""
+    """Return whether the first and last sample in the file are equal to those in the memory map."""
     if not values.size:
         return True
     n_samples, n_features = source.shape

@@ -1,4 +1,4 @@
-"""Merging of ordered results in a tree that does not depend on which result arrives first."""
+"""Merging of ordered results in a tree that is independent of their order of arrival."""
 
 import threading
 from collections.abc import Callable, Sequence
@@ -10,7 +10,7 @@ FAN_IN, FAN_IN_OF_LARGE = 8, 2
 
 
 def level_sizes(n_leaves: int, fan_in: int = FAN_IN) -> list[int]:
-    """Return the number of results on every level, from the leaves to the root.
+    """Return the number of results on every level of the tree, from the leaves to the root.
 
     Examples
     --------
@@ -24,16 +24,17 @@ def level_sizes(n_leaves: int, fan_in: int = FAN_IN) -> list[int]:
 
 
 class MergeTree:
-    """Merge results as they arrive: the thread that adds the last one of a group merges it.
+    """Tree that merges results as they arrive, in the thread that completes a group of results.
 
-    So only a few results wait at any time, and the tree is the same for any number of threads.
+    Only a few results are therefore waiting at any time, and the tree is the same for any number of
+    threads.
 
     Parameters
     ----------
     n_leaves : int
         The number of results to be merged.
     merge : callable
-        Takes a list of results in order and returns one.
+        Function that merges an ordered list of results into one result.
     fan_in : int
         The number of results that are merged at a time.
     """
@@ -48,7 +49,7 @@ class MergeTree:
         self.top: Any = None
 
     def add(self, place: int, result: Any) -> None:
-        """Add the result of the leaf at position `place`."""
+        """Add the result of the leaf at position `place`, and merge its group if it is complete."""
         for level, size in enumerate(self.sizes[:-1]):
             group = place // self.fan_in
             expected = min(self.fan_in, size - group * self.fan_in)
@@ -64,5 +65,5 @@ class MergeTree:
 
 
 def merge_group(merge: Callable[[list[Any]], Any], results: Sequence[Any]) -> Any:
-    """Merge results; a single result is returned unchanged."""
+    """Merge a list of results; a single result is returned unchanged."""
     return results[0] if len(results) == 1 else merge(list(results))

@@ -1,4 +1,4 @@
-"""Detect and open samples that are stored outside memory."""
+"""Detection and opening of samples that are stored outside memory."""
 
 import os
 from collections import Counter
@@ -32,7 +32,7 @@ MEMORY_MAP_LIMIT = 10**9
 # silently read some of them completely, or fail with an unhelpful error.
 _REFUSED = {
     "dask.dataframe.DataFrame": "Pass frame.to_dask_array(lengths=True), or the path of its files.",
-    "dask.dataframe.Series": "It is a single column. Pass a matrix of samples x features.",
+    "dask.dataframe.Series": "A dask Series is a single column. Pass a matrix of samples x features.",
     "dask.delayed.Delayed": "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
     "polars.LazyFrame": "Pass frame.collect() if it fits in memory, or the path of its files.",
     "pyarrow.parquet.ParquetFile": "Pass the path.",
@@ -46,10 +46,10 @@ def find_stored(X: Any) -> Stored | None:
     Parameters
     ----------
     X : object
-        The following count as stored: a memory map or an HDF5 dataset of more than 1 GB, a Zarr
-        array, a dask array (also inside an xarray.DataArray), the result of `open_stored`, a
-        pyarrow dataset of Parquet files, a backed AnnData object, and the path of a .npy file, an
-        HDF5 or .h5ad file, a Zarr array, a Parquet file or a folder of Parquet files.
+        The following are stored outside memory: a memory map or an HDF5 dataset of more than 1 GB,
+        a Zarr array, a dask array (also inside an xarray.DataArray), the result of `open_stored`, a
+        pyarrow dataset of Parquet files, and a backed AnnData object. X can also be the path of a
+        .npy file, an HDF5 or .h5ad file, a Zarr array, a Parquet file or a folder of Parquet files.
     """
     if isinstance(X, Stored):
         return X
@@ -71,17 +71,17 @@ def open_stored(
         A path may refer to a .npy file, a Zarr array, an HDF5 file with one matrix, a dataset in an
         HDF5 file ("X.h5::counts/raw"), an .h5ad file or one of its layers
         ("X.h5ad::layers/counts"), a Parquet file, or a folder of Parquet files, which are read in
-        the order of their names. A backed AnnData object can be opened, too.
+        the order of their names. Backed AnnData objects are also supported.
     columns : iterable of str or int, optional
-        The columns to use as features, by name (Parquet) or number. Default: all.
+        The columns to use as features, given by name (Parquet only) or number. Default: all.
     without : iterable of str or int
-        Columns to leave out, such as ids, labels and text.
+        Columns to exclude, such as IDs, labels and text.
 
     Returns
     -------
     Stored
-        The samples, to be passed as `X`. For Parquet files, the method `column(name)` reads one
-        column, such as the labels.
+        The samples, which can be passed as `X`. For Parquet files, the method `column(name)` reads
+        one column, such as the labels.
 
     Examples
     --------
@@ -115,7 +115,7 @@ def open_stored(
 
 
 def _listed(columns: Any, parameter: str) -> list[str | int]:
-    """Return column names and numbers as a list; a single one is also accepted."""
+    """Return a list of column names and numbers, given a list or a single column."""
     listed = [columns] if isinstance(columns, str | Integral) else list(columns)
     for one in listed:
         if isinstance(one, bool) or not isinstance(one, str | Integral):
@@ -133,7 +133,8 @@ def _listed(columns: Any, parameter: str) -> list[str | int]:
 def select_columns(X: Any, columns: ArrayLike) -> Any:
     """Return some columns of stored samples without reading them.
 
-    The result is a dask array if X is one, otherwise it is that of `open_stored`.
+    The result is a dask array if X is a dask array; otherwise it is of the same type as the result
+    of `open_stored`.
     """
     if is_a(X, "dask.array.Array"):
         return X[:, np.asarray(columns, np.intp)]
@@ -146,10 +147,10 @@ def _source(
     columns: Sequence[str | int] | None = None,
     without: Sequence[str | int] = (),
 ) -> Source | Stored | None:
-    """Open the samples in X or at the path X; return None if they are not stored data.
+    """Open the samples in X or at the path X; return None if X is not stored data.
 
-    Memory maps and HDF5 datasets are opened if they have more than `more_than` bytes. Columns are
-    selected here only for formats whose other columns may be unreadable.
+    Memory maps and HDF5 datasets are opened only if they have more than `more_than` bytes. This
+    function selects columns only for formats in which the other columns may be unreadable.
     """
     if isinstance(X, str | bytes | os.PathLike):
         return _source_of_path(os.fsdecode(X), columns, without)
@@ -175,7 +176,7 @@ def _source(
 
 
 def _source_of_annotated(X: Any, more_than: int) -> Source | Stored | None:
-    """Open an AnnData object that is backed by a file, or whose matrix is stored data."""
+    """Open an AnnData object that is backed by a file or whose matrix is stored outside memory."""
     if X.isbacked:
         return stored_view(X)
     # Accessing the matrix of a view copies it.
@@ -192,7 +193,7 @@ def _source_of_annotated(X: Any, more_than: int) -> Source | Stored | None:
 def _source_of_dataset(
     X: Any, columns: Sequence[str | int] | None, without: Sequence[str | int]
 ) -> Source:
-    """Open the Parquet files of a pyarrow dataset without a filter or partition columns."""
+    """Open the Parquet files of a pyarrow dataset that has no filter or partition columns."""
     files = [Path(name) for name in getattr(X, "files", ())]
     is_parquet = getattr(getattr(X, "format", None), "default_extname", "") == "parquet"
     if not is_parquet or not files or not files[0].exists():
@@ -205,10 +206,10 @@ def _source_of_dataset(
     stored = X.format.inspect(X.files[0], X.filesystem).names
     if not set(X.schema.names) <= set(stored) or X.count_rows() != source.shape[0]:
         raise GuidedTypeError(
-            "The dataset has a filter, or takes columns from folder names.",
-            "Write the filtered rows to new files (pyarrow.dataset.write_dataset) and open these. "
-            "Open a partitioned folder with open_stored(path); the method column(name) of the "
-            "result reads a column that comes from folder names.",
+            "The pyarrow dataset has a filter, or takes columns from folder names.",
+            "Write the filtered rows to new files (pyarrow.dataset.write_dataset) and open these "
+            "files. Open a partitioned folder with open_stored(path), and read columns from folder "
+            "names with the method column(name) of the result.",
             "X",
         )
     return source
@@ -220,7 +221,7 @@ def _source_of_path(
     if "://" in name:
         raise GuidedTypeError(
             f"{name!r:.200} is not a path in the file system of this machine.",
-            "Copy or mount it, or pass a dask array, such as "
+            "Copy or mount the file, or pass a dask array, such as "
             "dask.dataframe.read_parquet(address).to_dask_array(lengths=True).",
             "X",
         )
@@ -243,13 +244,14 @@ def _source_of_path(
     raise GuidedTypeError(
         f"{name!r:.200} is not a .npy file, Zarr array, HDF5 file, Parquet file or folder of "
         "Parquet files.",
-        "Read other files into an array or a frame first, for example with pandas.read_csv.",
+        "First read files of other formats into an array or a data frame, for example with "
+        "pandas.read_csv.",
         "X",
     )
 
 
 def _refuse_other_kind(X: Any) -> None:
-    """Raise an error for types of stored data that are not supported directly."""
+    """Raise an error for types of stored data that are not supported."""
     for name, hint in _REFUSED.items():
         if is_a(X, name):
             raise GuidedTypeError(f"X is a {name}, which cannot be read part by part.", hint, "X")
@@ -259,6 +261,6 @@ def _refuse_other_kind(X: Any) -> None:
     if is_list and all(isinstance(one, str | os.PathLike) for one in X):
         raise GuidedTypeError(
             "X is a list of paths or text, not of samples.",
-            "For several Parquet files, pass their folder or pyarrow.dataset.dataset(paths).",
+            "To use several Parquet files, pass their folder or pyarrow.dataset.dataset(paths).",
             "X",
         )

@@ -1,4 +1,4 @@
-"""The columns of a Parquet file: their types, and their conversion to NumPy arrays."""
+"""The types of the columns of a Parquet file, and their conversion to NumPy arrays."""
 
 import json
 from collections import Counter
@@ -18,7 +18,7 @@ NAMED = 5
 
 @dataclass(frozen=True, eq=False)
 class FileColumns:
-    """The columns of a Parquet file, as described in its footer.
+    """The columns of a Parquet file as described in the footer of the file.
 
     Attributes
     ----------
@@ -27,9 +27,11 @@ class FileColumns:
     schema : pyarrow.Schema
         The names and types of the columns.
     names : list of str
-        The names of the columns, stored because pyarrow builds the list on every access.
+        The names of the columns, which are cached because pyarrow rebuilds the list on every
+        access.
     index : tuple of str or range
-        The index that pandas would use: names of columns, or ranges, which are not stored.
+        The levels of the index that pandas would use: the names of columns, or ranges that are not
+        stored as columns.
     group_rows : list of int
         The number of rows in every row group.
     metadata : pyarrow.parquet.FileMetaData
@@ -46,7 +48,7 @@ class FileColumns:
     def chosen(
         self, columns: Sequence[str | int] | None, without: Sequence[str | int]
     ) -> list[str]:
-        """Return the names of the columns to use, in order."""
+        """Return the names of the columns to use as features, in order."""
         if columns is None:
             without = [*without, *(name for name in self.index if isinstance(name, str))]
         places = chosen_columns(self.label, len(self.names), self.names, columns, without)
@@ -54,13 +56,13 @@ class FileColumns:
         twice = sorted(name for name in found if times[name] > 1)
         if twice:
             raise GuidedValueError(
-                f"{self.label} has several columns named {twice[0]!r}.", "Rename them.", "X"
+                f"{self.label} has several columns named {twice[0]!r}.", "Rename these columns.", "X"
             )
         return found
 
 
 def columns_of(label: str, metadata: Any) -> FileColumns:
-    """Extract from the footer of a Parquet file what is needed to read its columns."""
+    """Extract the description of the columns from the footer of a Parquet file."""
     schema = metadata.schema.to_arrow_schema()
     names = schema.names
     pandas = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
@@ -71,7 +73,7 @@ def columns_of(label: str, metadata: Any) -> FileColumns:
 
 
 def _index(described: Any, names: Collection[str]) -> str | range | None:
-    """Return a level of the pandas index from its metadata: a column name or a range."""
+    """Return a level of the pandas index from its metadata, as a column name or a range."""
     if isinstance(described, str):
         return described if described in names else None
     try:
@@ -81,7 +83,7 @@ def _index(described: Any, names: Collection[str]) -> str | range | None:
 
 
 def joint_type(names: Sequence[str], files: Sequence[FileColumns], label: str) -> np.dtype[Any]:
-    """Return the common dtype of all columns in all files; `label` is their name in messages.
+    """Return the common dtype of the given columns in all files.
 
     Raise an error if a column is not numeric or if files have different columns.
     """
@@ -103,7 +105,8 @@ def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype
         listed = ", ".join(repr(name) for name in refused[:NAMED])
         raise GuidedValueError(
             f"{file.label} has columns that are not numeric: {shown}{more}.",
-            f"Leave them out: open_stored({label!r}, without=[{listed}{', ...' if more else ''}]).",
+            f"Exclude these columns with open_stored({label!r}, "
+            f"without=[{listed}{', ...' if more else ''}]).",
             "X",
         )
     with_nulls = _with_nulls([name for name in names if found[name].kind in "biu"], file)
@@ -127,7 +130,7 @@ def _number_type(kind: Any) -> Any:
 
 
 def _with_nulls(names: Sequence[str], file: FileColumns) -> set[str]:
-    """Return the columns that may have missing values, according to the file's statistics."""
+    """Return the columns that may have missing values according to the file's statistics."""
     metadata = file.metadata
     leaves = {metadata.schema.column(j).path: j for j in range(metadata.num_columns)}
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
@@ -146,7 +149,7 @@ def _check_same_columns(first: FileColumns, file: FileColumns) -> None:
         if lacking is not None:
             raise GuidedValueError(
                 f"{other.label} lacks the column '{lacking}', which {one.label} has.",
-                "All Parquet files of a folder must have the same columns.",
+                "All Parquet files in a folder must have the same columns.",
                 "X",
             )
 
@@ -168,7 +171,7 @@ def to_numbers(column: Any, target: NDArray[Any], name: str) -> None:
 
 
 def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[Any]:
-    """Return one column of several files, which may store it with different types.
+    """Concatenate one column of several files, which may store it with different types.
 
     Parameters
     ----------
@@ -194,8 +197,8 @@ def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[A
         kinds = {str(piece.type): label for piece, label in zip(pieces, labels, strict=True)}
         listed = ", ".join(f"{kind} in {label}" for kind, label in kinds.items())
         raise GuidedValueError(
-            f"The column {name!r} has types that cannot be joined: {listed}.",
-            "Write it with one type in all files.",
+            f"The column {name!r} has types that cannot be combined: {listed}.",
+            "Write this column with the same type in all files.",
             "X",
         ) from None
     return np.asarray(whole[name].to_numpy())

@@ -1,4 +1,4 @@
-"""Folders of Parquet files: which files are read, their order, and columns from folder names."""
+"""Selection and order of the Parquet files in a folder, and columns from folder names."""
 
 import os
 import re
@@ -24,8 +24,8 @@ _WHOLE_NUMBER = re.compile("-?[0-9]{1,18}")
 def parquet_files(folder: Path) -> list[Path]:
     """Return the Parquet files in a folder and its subfolders, in the order of their paths.
 
-    As in pandas and pyarrow, names that begin with a dot or an underscore are ignored, links to
-    folders are followed, and paths are sorted by their bytes.
+    As in pandas and pyarrow, names that start with a dot or an underscore are ignored, symbolic
+    links to folders are followed, and paths are sorted by their bytes.
     """
     found = []
     for place, folders, names in os.walk(folder, followlinks=True, onerror=_refuse):
@@ -61,7 +61,8 @@ def _is_parquet(path: Path) -> bool:
 def folder_columns(files: Sequence[Path], folder: Path) -> dict[str, NDArray[Any]]:
     """Return the columns given by folder names such as `site=A`, with one value per file.
 
-    Integers become numbers; all other values are text or None.
+    If all values are integers, the column is numeric; otherwise its values are text. Missing values
+    are None.
     """
     found = [_names_and_values(path.relative_to(folder)) for path in files]
     names = [name for name in found[0] if all(name in one for one in found)]
@@ -82,27 +83,27 @@ def _typed(values: list[str | None]) -> NDArray[Any]:
 
 
 def warn_of_folder_columns(label: str, names: Sequence[str]) -> None:
-    """Warn that columns from folder names are not features, unlike in pandas."""
+    """Warn that columns from folder names are not used as features, in contrast to pandas."""
     if not names:
         return
     listed = ", ".join(map(repr, names))
     warn_user(
         f"{label} has columns that come from folder names and are not used as features: {listed}.",
-        hint=f"To confirm this, use open_stored(path, without=[{listed}]); the method "
+        hint=f"To suppress this warning, use open_stored(path, without=[{listed}]). The method "
         f"column({names[0]!r}) of the result reads such a column, for example labels.",
     )
 
 
 def warn_of_order(files: Sequence[Path], folder: Path) -> None:
-    """Warn if numeric order differs from alphabetical order; labels may be in numeric order."""
+    """Warn if the alphabetical order of files, in which they are read, is not numeric order."""
     names = [path.relative_to(folder).as_posix() for path in files]
     by_number = sorted(names, key=lambda name: _DIGITS.sub(lambda found: found[0].zfill(20), name))
     for found, expected in zip(names, by_number, strict=True):
         # Otherwise, the names differ in more than a number.
         if found != expected and _DIGITS.sub("#", found) == _DIGITS.sub("#", expected):
             warn_user(
-                f"{found} is read before {expected}: files are read in alphabetical order, as in "
-                "pandas and pyarrow.",
-                hint="Put the labels in the same order, or pad numbers in the names with zeros.",
+                f"{found} is read before {expected}, because files are read in alphabetical order, "
+                "as in pandas and pyarrow.",
+                hint="Sort the labels in the same order, or pad numbers in file names with zeros.",
             )
             return

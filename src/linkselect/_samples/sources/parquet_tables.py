@@ -1,4 +1,4 @@
-"""Parquet files and folders of Parquet files, read by row groups."""
+"""Reader of Parquet files and folders of Parquet files by row groups."""
 
 from __future__ import annotations
 
@@ -54,18 +54,18 @@ ERRORS_OF_READING = (OSError, ValueError, ArithmeticError)
 
 @dataclass(frozen=True)
 class RowGroup:
-    """A row group of a file.
+    """A row group of a Parquet file.
 
     Attributes
     ----------
     file : int
-        The number of the file.
+        The index of the file.
     number : int
-        The number of the row group in its file.
+        The index of the row group within its file.
     start : int
-        Its first row, counted over all files.
+        The number of the first row of the group, counted over all files.
     n_rows : int
-        The number of its rows.
+        The number of rows in the group.
     """
 
     file: int
@@ -80,15 +80,16 @@ class ParquetSource(Source):
     Parameters
     ----------
     files : list of path
-        The files, in the order of their rows.
+        The Parquet files, in the order of their rows.
     label : str
         The name of the table in messages.
     columns : sequence of str or int, optional
-        The columns to use. Default: all but the index of a pandas table.
+        The columns to use. Default: all columns except the index of a pandas data frame.
     without : collection of str or int
-        The columns to leave out.
+        The columns to exclude.
     from_folders : dict of str to ndarray
-        Columns that come from folder names, with one value for each file; they are not features.
+        Columns that come from folder names, with one value for each file. They are not used as
+        features.
     """
 
     def __init__(
@@ -112,7 +113,8 @@ class ParquetSource(Source):
             raise GuidedValueError(
                 f"The column {refused[0]!r} of {label} comes from folder names, so it cannot be a "
                 "feature.",
-                f"Leave it out; open_stored(path).column({refused[0]!r}) reads its values.",
+                "Exclude this column. To read its values, use "
+                f"open_stored(path).column({refused[0]!r}).",
                 "columns",
             )
         self.n_rows = [sum(file.group_rows) for file in found]
@@ -133,16 +135,16 @@ class ParquetSource(Source):
         self.shape = (starts[-1], len(self.names))
 
     def edges(self, axis: int) -> IntArray | None:
-        """Return the first row of every row group, and the number of rows."""
+        """Return the first row of every row group, followed by the number of rows."""
         return None if axis else np.append(self.starts, self.shape[0])
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of these rows has changed since it was opened."""
+        """Raise an error if a file with some of the rows has changed since it was opened."""
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()
 
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield the given columns of whole row groups, at most `height` rows at a time."""
+        """Yield the given columns of row groups in blocks of at most `height` rows."""
         places = np.arange(len(self.names or ()))[columns]
         used, inverse = np.unique(places, return_inverse=True)
         is_in_order = np.array_equal(used, places)
@@ -155,7 +157,7 @@ class ParquetSource(Source):
         _free_memory()
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column of any dtype, also if it comes from folder names."""
+        """Read one column, which may have any dtype and may come from folder names."""
         if name in self.from_folders:
             return np.repeat(self.from_folders[name], self.n_rows)
         pieces, filled = [], [file for file, n in zip(self.files, self.n_rows, strict=True) if n]
@@ -169,11 +171,11 @@ class ParquetSource(Source):
         return joined(pieces, name, [state.label for state in filled])
 
     def whole_numbers(self) -> BoolArray:
-        """Return a mask of the columns stored as 64-bit integers, whatever the common dtype is."""
+        """Return a mask of the columns that are stored as 64-bit integers in the files."""
         return self.whole
 
     def index(self) -> Sequence[Hashable] | None:
-        """Return the index that pandas stored; None without one, or if it only numbers the rows."""
+        """Return the index stored by pandas; None if there is no index or it only numbers rows."""
         first = self.indexes[0]
         if first and isinstance(first[0], str) and all(one == first for one in self.indexes):
             columns = [_ids(self.column(str(name))) for name in first]
@@ -192,7 +194,8 @@ class ParquetSource(Source):
         raise GuidedValueError(
             f"Pairs refer to the index of {self.label}, but each file has its own index, and "
             "pandas does not join them.",
-            f"Pass sample_ids=, such as range({self.shape[0]}) if pairs contain row numbers.",
+            f"Pass sample_ids, for example sample_ids=range({self.shape[0]}) if pairs contain row "
+            "numbers.",
             "sample_ids",
         )
 
@@ -202,7 +205,7 @@ class ParquetSource(Source):
         return self.groups[first:last]
 
     def _values(self, group: RowGroup, used: IntArray, height: int) -> Iterator[NDArray[Any]]:
-        """Yield the columns of a row group, at most `height` rows at a time."""
+        """Yield the columns of a row group in blocks of at most `height` rows."""
         try:
             with _opened(self.files[group.file]) as file:
                 if group.n_rows * len(used) * self.dtype.itemsize <= MATRIX_BYTES * self.share:
@@ -220,7 +223,7 @@ class ParquetSource(Source):
             raise self._damaged(group, used, str(error)) from error
 
     def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
-        """Read a row group as a matrix, few columns at a time: readers need twice their size."""
+        """Read a row group as a matrix, a few columns at a time to limit the memory of readers."""
         matrix = np.empty((group.n_rows, len(used)), self.dtype)
         for cut in slices(len(used), self._fitting(group.n_rows)):
             start = 0
@@ -232,7 +235,7 @@ class ParquetSource(Source):
     def _by_rows(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray, height: int
     ) -> Iterator[NDArray[Any]]:
-        """Yield blocks of `height` rows with all columns, assembled from smaller batches."""
+        """Yield blocks of `height` rows and all columns, assembled from smaller batches."""
         matrix, filled = np.empty((height, len(used)), self.dtype), 0
         for batch in self._batches(file, group, used):
             while len(batch):
@@ -248,7 +251,7 @@ class ParquetSource(Source):
     def _through_disk(
         self, file: pq.ParquetFile, group: RowGroup, used: IntArray, cuts: list[slice], height: int
     ) -> Iterator[NDArray[Any]]:
-        """Write groups of columns to a temporary file, then yield blocks of rows from it."""
+        """Write groups of columns to a temporary file, and yield blocks of rows from this file."""
         n_rows, itemsize = group.n_rows, self.dtype.itemsize
         check_room_on_disk(n_rows, len(used), itemsize)
         # The file has no name, so it disappears with the process, however that ends.
@@ -285,7 +288,7 @@ class ParquetSource(Source):
             raise ValueError("rows are missing")
 
     def _fitting(self, length: int) -> int:
-        """Return the number of rows (or columns) of `length` values in a batch."""
+        """Return the number of rows or columns with `length` values that fit into a batch."""
         return max(int(BATCH_BYTES * self.share) // (length * self.dtype.itemsize), 1)
 
     def _names(self, used: Iterable[int]) -> list[str]:
@@ -293,7 +296,7 @@ class ParquetSource(Source):
         return [names[place] for place in used]
 
     def _damaged(self, group: RowGroup, used: IntArray, why: str) -> GuidedValueError:
-        """Return the error for a row group that cannot be read, with the name of the column."""
+        """Return the error for a row group that cannot be read, which names the column."""
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
@@ -317,20 +320,23 @@ def _is_readable(state: FileState, group: RowGroup, name: str) -> bool:
 
 
 def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
-    """Raise an error if the folder for temporary files has no space for a row group."""
+    """Raise an error if there is not enough temporary disk space for a row group."""
     size, folder = n_rows * n_columns * itemsize, tempfile.gettempdir()
     if shutil.disk_usage(folder).free < size:
         raise GuidedError(
-            f"Reading a row group of {n_rows:,} rows and {n_columns:,} columns needs "
+            f"Reading a row group of {n_rows:,} rows and {n_columns:,} columns requires "
             f"{size / 2**30:.1f} GiB of temporary disk space, but {folder} has less.",
-            "Write the file with smaller row groups (row_group_size= of pyarrow), or set "
+            "Write the file with smaller row groups (parameter row_group_size of pyarrow), or set "
             "TMPDIR to a folder with more space.",
             "X",
         )
 
 
 def _ids(values: NDArray[Any]) -> list[Hashable]:
-    """Return ids as Python values; times become `datetime`, which equals the times of pandas."""
+    """Convert IDs to Python values.
+
+    Times become `datetime`, which compares equal to pandas times.
+    """
     found: list[Hashable] = (
         values.astype("M8[us]") if values.dtype.kind == "M" else values
     ).tolist()
@@ -338,9 +344,10 @@ def _ids(values: NDArray[Any]) -> list[Hashable]:
 
 
 def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
-    """Return whether an index numbers the rows of a file or of all files, or has another length.
+    """Return whether an index only numbers the rows of a file or of all files.
 
-    pandas ignores a range whose length is not the number of rows.
+    The result is also true for a range whose length is not the number of rows, because pandas
+    ignores such a range.
     """
     if isinstance(index, str):
         return False
@@ -350,7 +357,7 @@ def _numbers_rows(index: str | range, n_rows: int, end: int) -> bool:
 def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: float) -> list[slice]:
     """Divide the columns of a row group into slices that can be read with little memory.
 
-    If all columns together need little memory, there is one slice.
+    If little memory is required for all columns together, there is only one slice.
     """
     group = file.metadata.row_group(number)
     leaves = {group.column(j).path_in_schema: j for j in range(group.num_columns)}
@@ -363,7 +370,7 @@ def column_groups(file: pq.ParquetFile, number: int, names: list[str], share: fl
 
 @lru_cache(maxsize=64)
 def _columns(state: FileState) -> FileColumns:
-    """Return the columns described in the footer of a file; cached, since decoding is slow."""
+    """Return the columns described in the footer of a file, cached because decoding is slow."""
     import pyarrow.parquet as pq
 
     try:
@@ -373,13 +380,13 @@ def _columns(state: FileState) -> FileColumns:
         reason = str(error).splitlines()[0].rstrip(".")
         raise GuidedValueError(
             f"{state.label} cannot be opened as a Parquet file: {reason}.",
-            "It may be damaged or incomplete. Write it again.",
+            "The file may be damaged or incomplete. Write it again.",
             "X",
         ) from error
 
 
 def _opened(state: FileState) -> pq.ParquetFile:
-    """Open a file with small buffers, so that reading needs little memory."""
+    """Open a file with small buffers, so that little memory is required for reading."""
     import pyarrow.parquet as pq
 
     metadata = _columns(state).metadata

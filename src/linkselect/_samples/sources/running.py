@@ -1,4 +1,4 @@
-"""Run a function on every part of stored samples, in threads or with the active Dask client."""
+"""Application of a function to every part of stored samples, in threads or on a Dask cluster."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from linkselect._samples.sources.stored import Part, Stored
 
 reporting: ContextVar[Report | None] = ContextVar("reporting", default=None)
-"""Progress callback; takes the number of finished parts, the total, and a task name."""
+"""Progress callback, called with the number of finished parts, the total number and a task name."""
 
 
 def map_parts(X: Stored, function: Callable[..., Any], **options: Any) -> list[Any]:
-    """Apply a function to every part and return the results in the order of the parts.
+    """Apply a function to every part, and return the results in the order of the parts.
 
-    The options are those of `reduce_parts`.
+    The options are the same as those of `reduce_parts`.
     """
     found: list[Any] = reduce_parts(X, partial(_in_list, function), _join_lists, **options)
     return found
@@ -48,26 +48,28 @@ def reduce_parts(
 ) -> Any:
     """Apply a function to every part and merge the results in a tree.
 
-    The tree depends only on the number of parts, so the result is bit for bit the same for any
-    number of threads or workers.
+    The merge tree depends only on the number of parts, so the result is bit for bit the same for
+    any number of threads or workers.
 
     Parameters
     ----------
     X : Stored
         The samples.
     function : callable
-        Takes a part, the values of `per_part` and the shared rows. It must be picklable, such as a
-        module-level function.
+        Function that takes a part, the values of `per_part` and the shared rows. It must be
+        picklable; for example, a module-level function.
     merge : callable
-        Takes a list of results in the order of the parts and returns one.
+        Function that merges a list of results, in the order of the parts, into one result.
     per_part : callable, optional
-        Takes a part and returns small additional arguments for it, such as the labels of its rows.
+        Function that takes a part and returns small additional arguments for it, such as the labels
+        of its rows.
     shared : ndarray of int, optional
-        The numbers of the rows whose values every call receives, such as the queries of a search.
+        The numbers of rows whose values are passed to every call, such as the queries of a
+        neighbour search.
     n_jobs : int, optional
         The number of threads if no Dask client is active; see `linkselect._blocks.map_threads`.
     what : str, default="part"
-        The name of the task, for progress.
+        The name of the task, which is shown in progress reports.
     fan_in : int
         The number of results that are merged at a time.
 
@@ -89,7 +91,7 @@ def take_stored_rows(X: Stored, rows: IntArray, n_jobs: int | None = None) -> ND
 
 
 def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
-    """Run a job with the active client, or else in threads of this process."""
+    """Run a job with the active Dask client or, if there is none, in threads of this process."""
     if not job.numbers:
         return job.finish(job.merge([]))
     client = active_client()
@@ -107,7 +109,7 @@ def _run(job: Job, n_jobs: int | None, report: Report | None) -> Any:
 
 
 def _picking(X: Stored, rows: IntArray) -> Job:
-    """Return the job that reads some rows; it covers only parts with at least one of them."""
+    """Return a job that reads some rows from the parts that contain at least one of them."""
     wanted, places = np.unique(rows, return_inverse=True)
     numbers, inputs = [], []
     for part in X.parts:
@@ -142,7 +144,7 @@ def _join_lists(lists: Iterable[list[Any]]) -> list[Any]:
 def _run_threads(
     work: Callable[[int], None], total: int, n_jobs: int | None, what: str, report: Report | None
 ) -> None:
-    """Call `work` for all places in threads, and report progress in the calling thread."""
+    """Call `work` for all positions in threads, and report progress in the calling thread."""
     if report is None:
         map_threads(work, range(total), n_jobs)
         return

@@ -1,4 +1,4 @@
-"""The state of files when they were opened, and errors of opening and reading them."""
+"""Detection of files that change after being opened, and errors for opening and reading files."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ def missing(label: str, path: str) -> GuidedValueError:
 
 
 def is_a(X: Any, name: str) -> bool:
-    """Return whether X is of the type with this name, without importing its library."""
+    """Return whether X is of the type with the given name, without importing its library."""
     module, _, kind = name.rpartition(".")
     known = getattr(sys.modules.get(module), kind, None)
     return isinstance(known, type) and isinstance(X, known)
 
 
 def package_for(path: Path, package: str, extra: str = "dask") -> Any:
-    """Import the package that reads a file or folder; raise an error if one of them is missing."""
+    """Import the package that reads a file.
+
+    Raise an error if the file or the package is missing.
+    """
     if not path.exists():
         raise missing(path.name, str(path))
     try:
@@ -42,11 +45,11 @@ def package_for(path: Path, package: str, extra: str = "dask") -> Any:
 
 
 def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
-    """Return the shape; raise an error unless it has two dimensions."""
+    """Return a shape unchanged; raise an error unless it has two dimensions."""
     if len(shape) != 2:
         raise GuidedValueError(
             f"{label} has {many(len(shape), 'dimension')}, but samples x features are required.",
-            "Store it with two dimensions, for example with reshape(n_samples, -1).",
+            "Store it as a matrix, for example after reshape(n_samples, -1).",
             "X",
         )
     return shape[0], shape[1]
@@ -55,7 +58,8 @@ def two_dimensional(shape: tuple[int, ...], label: str) -> tuple[int, int]:
 def state_of(path: str) -> State | None:
     """Return the size, modification time and inode of a file; None if it does not exist.
 
-    A file that replaces another one may have the same size and time, but not the same inode.
+    The inode is included because a file that replaces another file may have the same size and
+    modification time.
     """
     try:
         state = Path(path).stat()
@@ -66,7 +70,7 @@ def state_of(path: str) -> State | None:
 
 @dataclass(frozen=True)
 class FileState:
-    """The state of a file when it was opened.
+    """State of a file at the time when it was opened.
 
     Attributes
     ----------
@@ -82,7 +86,7 @@ class FileState:
 
     @classmethod
     def of(cls, path: Path, label: str) -> FileState:
-        """Record the state of a file; raise an error if it does not exist."""
+        """Record the state of a file; raise an error if the file does not exist."""
         found = cls(str(path.absolute()), label, state_of(str(path)))
         if found.state is None:
             raise missing(label, str(path))
@@ -96,6 +100,6 @@ class FileState:
         if state != self.state:
             raise GuidedValueError(
                 f"{self.label} changed while it was being read.",
-                "Nothing was fitted. Fit again when no other program writes to it.",
+                "No model was fitted. Fit again when no other program writes to it.",
                 "X",
             )

@@ -1,4 +1,4 @@
-"""Samples outside memory: shape, dtype, the parts in which they are read, lazy selections."""
+"""Samples outside memory, which are divided into parts and support lazy selections."""
 
 from __future__ import annotations
 
@@ -31,7 +31,10 @@ Slabs = Iterator[tuple[slice, NDArray[Any]]]
 
 
 def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
-    """Return the dtype in which values of `dtype` are read; raise an error if it is not real."""
+    """Return the dtype in which values of `dtype` are read.
+
+    Raise an error if `dtype` is not real.
+    """
     if dtype.kind in "biu":
         return dtype.newbyteorder("=")
     if dtype.kind == "f":
@@ -39,7 +42,7 @@ def numeric_type(dtype: np.dtype[Any], label: str) -> np.dtype[Any]:
         return np.dtype(np.float32 if dtype.itemsize <= 4 else np.float64)
     raise GuidedTypeError(
         f"{label} has dtype {dtype}, but features must be real numbers.",
-        "Store them as numbers, or leave these columns out.",
+        "Store the values as numbers, or exclude these columns.",
         "X",
     )
 
@@ -53,7 +56,7 @@ class Source(ABC):
     Attributes
     ----------
     label : str
-        The name used in messages.
+        The name of the samples in messages.
     shape : tuple of int
         The numbers of samples and columns.
     dtype : dtype
@@ -61,9 +64,9 @@ class Source(ABC):
     names : list of str or None
         The names of the columns.
     ids : sequence of hashable or None
-        The id of each row, if it is known without reading it.
+        The ID of each row, if it is known without reading the data.
     share : float
-        The fraction of the default memory that reading may use; see `Stored.within`.
+        The fraction of the default memory that may be used for reading; see `Stored.within`.
     """
 
     label: str
@@ -75,21 +78,21 @@ class Source(ABC):
 
     @abstractmethod
     def read(self, rows: slice, columns: Columns, height: int) -> Slabs:
-        """Yield slices of at most `height` rows, in order, with their values in some columns."""
+        """Yield slices of at most `height` rows, with their values in the given columns."""
 
     @abstractmethod
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if the files with these values have changed since they were opened."""
+        """Raise an error if files with the given values have changed since they were opened."""
 
     def edges(self, axis: int) -> IntArray | None:
         """Return the positions at which an axis may be split, including 0 and its length.
 
-        None means any position.
+        The result None means that the axis may be split at any position.
         """
         return None
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        """Return the rows with the numbers `wanted`, which are sorted and lie within `rows`."""
+        """Return the rows with the numbers `wanted`, which must be sorted and lie within `rows`."""
         found = []
         for piece, values in self.read(rows, columns, height):
             self.check_unchanged(piece, columns)
@@ -99,11 +102,11 @@ class Source(ABC):
         return np.concatenate(found)
 
     def blocks(self, rows: slice, columns: Columns) -> Any:
-        """Return the delayed blocks that a cluster computes to read a part; None for files."""
+        """Return the delayed blocks from which a cluster computes a part; None for files."""
         return None
 
     def without_blocks(self) -> Source:
-        """Return a copy to send to workers, which receive the blocks of their parts separately."""
+        """Return a copy for workers, which receive the blocks of their parts separately."""
         return self
 
     def given(self, blocks: Any) -> Source:
@@ -111,15 +114,18 @@ class Source(ABC):
         raise NotImplementedError
 
     def held_bytes(self, part: Part) -> int:
-        """Return the number of bytes of a part that are in memory at once."""
+        """Return the memory in bytes that a part requires at any time."""
         return SLAB_BYTES
 
     def line_bytes(self) -> int:
-        """Return the number of bytes that are decoded at once, even if memory is limited."""
+        """Return the minimum number of bytes that must be decoded at once."""
         return 0
 
     def where_failed(self, rows: slice) -> str:
-        """Describe the rows where user code failed; errors of reading files name them already."""
+        """Describe the rows for which user code failed.
+
+        The description is empty for files, whose errors state the rows.
+        """
         return ""
 
     def whole_numbers(self) -> BoolArray:
@@ -127,11 +133,11 @@ class Source(ABC):
         return np.full(self.shape[1], self.dtype.kind in "iu" and self.dtype.itemsize == 8)
 
     def index(self) -> Sequence[Hashable] | None:
-        """Return the id of each row, if an index is stored that pandas would use."""
+        """Return the ID of each row, if the file contains an index that pandas would use."""
         return self.ids
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column of any dtype by its name."""
+        """Read one column, which may have any dtype, by its name."""
         raise GuidedTypeError(f"{self.label} has no column names.", parameter="X")
 
 
@@ -151,16 +157,16 @@ def _fill(values: FloatArray, numbers: FloatArray) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """Some rows and all columns of stored samples, or all rows and some columns.
+    """Part of stored samples: some rows with all columns, or all rows with some columns.
 
     Attributes
     ----------
     samples : Stored
-        The samples that it is a part of.
+        The samples to which the part belongs.
     number : int
-        Its index in `samples.parts`.
+        The index of the part in `samples.parts`.
     rows, columns : slice
-        The rows and columns that it covers.
+        The rows and columns of the part.
     """
 
     samples: Stored
@@ -169,9 +175,10 @@ class Part:
     columns: slice
 
     def slabs(self) -> Slabs:
-        """Yield slabs in order: a slice of rows and its values.
+        """Yield the slabs of this part in order, each with its slice of rows and its values.
 
-        Values are in C order and take at most SLAB_BYTES; a part with all rows is a single slab.
+        The values are in C order and take at most SLAB_BYTES. A part with all rows has a single
+        slab.
         """
         X = self.samples
         columns, height = X.columns_of(self), X.slab_height(self)
@@ -186,7 +193,7 @@ class Part:
             yield rows, X.prepared(values, self.columns)
 
     def pick(self, wanted: IntArray) -> NDArray[Any]:
-        """Return the rows of this part with the numbers `wanted`, which are sorted."""
+        """Return the rows of this part with the numbers `wanted`, which must be sorted."""
         X = self.samples
         columns = X.columns_of(self)
         X.source.check_unchanged(self.rows, columns)
@@ -202,9 +209,9 @@ class Stored:
     source : Source
         The reader of the samples.
     columns : array of int, optional
-        The columns of the source to use, in this order. Default: all.
+        The numbers of the columns of the source to use, in this order. Default: all.
     steps : tuple of Step
-        The transformations of columns after reading, in order.
+        The transformations that are applied to columns after reading, in order.
 
     Attributes
     ----------
@@ -217,9 +224,10 @@ class Stored:
     label : str
         The name of the samples in messages.
     by_columns : bool
-        Whether every part has all rows and some columns, rather than some rows and all columns.
+        Whether every part has all rows and some columns, instead of some rows and all columns.
     parts : tuple of Part
-        The parts, in order. They cover the samples exactly once and are the same in every process.
+        The parts, in order. Each value belongs to exactly one part, and the parts are the same in
+        every process.
     """
 
     ndim = 2
@@ -242,7 +250,7 @@ class Stored:
         if 0 in self.shape:
             raise GuidedValueError(
                 f"{self.label} has {many(self.shape[0], 'row')} and {many(n_columns, 'column')}.",
-                "At least one row and one column are required.",
+                "Samples must have at least one row and one column.",
                 "X",
             )
 
@@ -307,7 +315,7 @@ class Stored:
         return self.take(chosen)
 
     def take(self, rows: ArrayLike, n_jobs: int | None = None) -> NDArray[Any]:
-        """Read some rows into memory, in the given order; rows may occur repeatedly.
+        """Read some rows into memory, in the given order; rows may be repeated.
 
         Only parts with at least one of these rows are read.
         """
@@ -322,11 +330,11 @@ class Stored:
         return Stored(self.source, kept, steps)
 
     def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
-        """Return the samples with values (x - shift) / scale in float64; nothing is read yet."""
+        """Return samples with the values (x - shift) / scale in float64, without reading values."""
         return self._with_step(_scale, shift, scale)
 
     def filled(self, values: ArrayLike) -> Stored:
-        """Return the samples with missing values filled by column; nothing is read yet."""
+        """Return samples whose missing values are replaced by column, without reading values."""
         return self._with_step(_fill, values)
 
     def _with_step(self, function: Callable[..., None], *numbers: ArrayLike) -> Stored:
@@ -335,21 +343,21 @@ class Stored:
         return Stored(self.source, self.columns, (*self.steps, (function, wide)))
 
     def within(self, share: float) -> Stored:
-        """Return the same samples, read in pieces that use this fraction of the default memory."""
+        """Return the same samples, limited to a fraction of the default memory."""
         source = copy(self.source)
         source.share = share
         return Stored(source, self.columns, self.steps)
 
     def allowed(self, n_bytes: int) -> int:
-        """Scale a default amount of memory, `n_bytes`, to the memory limit of the samples."""
+        """Scale the default memory size `n_bytes` to the memory limit of the samples."""
         return max(int(n_bytes * self.source.share), 1)
 
     def without_blocks(self) -> Stored:
-        """Return a copy to send to workers, which receive the blocks of their parts separately."""
+        """Return a copy for workers, which receive the blocks of their parts separately."""
         return Stored(self.source.without_blocks(), self.columns, self.steps)
 
     def part_given(self, number: int, blocks: Any) -> Part:
-        """Return a part that is read from its computed blocks, or from files if these are None."""
+        """Return a part that reads its computed blocks, or files if `blocks` is None."""
         if blocks is None:
             return self.parts[number]
         samples = copy(self)
@@ -361,22 +369,22 @@ class Stored:
         self.source.check_unchanged(*(slice(0, length) for length in self.source.shape))
 
     def name_column(self, column: int) -> str:
-        """Return a description of a feature: its name or its column number in the source."""
+        """Return a description of a feature by its name or its column number in the source."""
         names = self.names
         if names is not None:
             return f"column '{names[column]}'"
         return f"column {column if self.columns is None else self.columns[column]}"
 
     def column(self, name: str) -> NDArray[Any]:
-        """Read one column of the file, of any dtype, such as labels or ids."""
+        """Read one column of the file, which may have any dtype, such as labels or IDs."""
         return self.source.column(name)
 
     def index(self) -> Sequence[Hashable] | None:
-        """Read the id of each row as pandas would; None if rows have only their numbers."""
+        """Read the ID of each row as pandas would; None if rows are only numbered."""
         return self.source.index()
 
     def columns_of(self, part: Part) -> Columns:
-        """Return the columns of the source that a part covers."""
+        """Return the numbers of the source columns that belong to a part."""
         return part.columns if self.columns is None else self.columns[part.columns]
 
     def slab_height(self, part: Part) -> int:
@@ -387,7 +395,7 @@ class Stored:
         return max(self.slab_bytes // (width * self.dtype.itemsize), 1)
 
     def prepared(self, values: NDArray[Any], columns: slice) -> NDArray[Any]:
-        """Apply the steps of `scaled` and `filled` to values that were read."""
+        """Apply the transformations set by `scaled` and `filled` to values that were read."""
         if not self.steps:
             return values
         values = values.astype(np.float64)

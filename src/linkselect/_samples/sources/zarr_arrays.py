@@ -1,4 +1,4 @@
-"""Zarr arrays: their chunks, the files of these chunks, and groups of arrays."""
+"""Reader of Zarr arrays, and errors for Zarr groups."""
 
 import itertools
 import os
@@ -20,7 +20,7 @@ MANY_FILES = 100_000
 
 
 class ZarrChunks(StoredArray):
-    """A Zarr array, and the folder of its chunks if it is stored in a folder."""
+    """A Zarr array, together with the path of its chunks if it is stored in a folder."""
 
     def __init__(self, array: Any) -> None:
         root = getattr(array.store, "root", None)
@@ -41,10 +41,10 @@ class ZarrChunks(StoredArray):
         return np.asarray(self.array.get_orthogonal_selection((rows, columns)))
 
     def files(self, rows: slice, columns: Columns) -> Iterator[tuple[str, str]]:
-        """Yield the metadata file of the array, and its chunk files if there are not too many.
+        """Yield the metadata file of the array and, unless there are too many, its chunk files.
 
-        Zarr does not write chunks in which all values are the fill value. So only the metadata file
-        shows whether an array still exists.
+        Zarr does not write chunks in which all values equal the fill value, so only the metadata
+        file indicates whether an array still exists.
         """
         if self.folder is None:
             return
@@ -59,7 +59,7 @@ class ZarrChunks(StoredArray):
 
 
 def _chunks_with(chosen: Columns, size: int) -> Iterable[int]:
-    """Return the numbers of the chunks that contain some rows or columns."""
+    """Return the numbers of the chunks that contain the given rows or columns."""
     if isinstance(chosen, slice):
         return range(chosen.start // size, -(-chosen.stop // size))
     return np.unique(chosen // size).tolist()
@@ -71,7 +71,7 @@ def is_zarr_folder(path: Path) -> bool:
 
 
 def source_of_zarr(node: Any, label: str = "") -> ArraySource:
-    """Return a source for an open Zarr array; raise an error for a group of arrays."""
+    """Return a source that reads an open Zarr array; raise an error for a group of arrays."""
     if hasattr(node, "members"):
         names = [name for name, one in node.members(max_depth=None) if hasattr(one, "chunks")]
         way = f"open_stored('{label}/{{}}')" if label else "X['{}']"
@@ -81,7 +81,7 @@ def source_of_zarr(node: Any, label: str = "") -> ArraySource:
 
 
 def open_zarr(path: Path) -> ArraySource:
-    """Open a Zarr array by its path."""
+    """Open a Zarr array, given its path."""
     zarr = package_for(path, "zarr")
     try:
         node = zarr.open(str(path), mode="r")
