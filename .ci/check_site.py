@@ -9,7 +9,11 @@ import sys
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[1]
 SITE = ROOT / "docs" / "_build" / "html"
@@ -20,6 +24,19 @@ KINDS_OF_PAGES = (
     *("api/index.html", "api/generated/linkselect.LinkSelector.html", "auto_examples/index.html"),
     *("auto_examples/asking.html", "calibration.html", "search.html"),
 )
+SEARCHES = {
+    "cite": "citing",
+    "bibtex": "citing",
+    "number of features": "guide/how_many",
+    "time series": "recipes/sensors",
+    "anndata": "recipes/anndata",
+    "genes": "recipes/genes",
+    "parquet": "guide/large_data",
+    "gpu": "guide/large_data",
+    "p-values": "guide/trust",
+    "add a method": "add_a_method",
+    "which method": "which_method",
+}
 FAULT = """async () => (await axe.run()).violations
     .filter(one => ["serious", "critical"].includes(one.impact))
     .map(one => `${one.id}: ${one.nodes.map(node => node.target).slice(0, 3).join(", ")}`)"""
@@ -71,21 +88,29 @@ def broken(file: Path) -> list[str]:
     return found
 
 
-def inaccessible(program: str) -> list[str]:
-    """Return the serious violations that axe finds on each page."""
-    from playwright.sync_api import sync_playwright
-
+def inaccessible(browser: "Browser") -> list[str]:
+    """Return the serious violations that axe finds, page by page."""
     found = []
-    with sync_playwright() as playwright:
-        flags = ["--headless", "--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=program, args=flags)
-        for scheme in ("light", "dark"):
-            tab = browser.new_context(color_scheme=scheme).new_page()
-            for name in KINDS_OF_PAGES:
-                tab.goto(f"{SITE.as_uri()}/{name}")
-                tab.evaluate(AXE.read_text(encoding="utf-8"))
-                found += [f"{name}, {scheme}: {fault}" for fault in tab.evaluate(FAULT)]
-        browser.close()
+    for scheme in ("light", "dark"):
+        tab = browser.new_context(color_scheme=scheme).new_page()
+        for name in KINDS_OF_PAGES:
+            tab.goto(f"{SITE.as_uri()}/{name}")
+            tab.evaluate(AXE.read_text(encoding="utf-8"))
+            found += [f"{name}, {scheme}: {fault}" for fault in tab.evaluate(FAULT)]
+    return found
+
+
+def lost(browser: "Browser") -> list[str]:
+    """Return the searches whose first result is another page than it should be."""
+    found = []
+    tab = browser.new_page()
+    for words, page_name in SEARCHES.items():
+        tab.goto(f"{SITE.as_uri()}/search.html?q={quote(words)}")
+        results = tab.locator("#search-results li a")
+        results.first.wait_for()
+        first = results.first.get_attribute("href") or ""
+        if not first.startswith(f"{page_name}.html"):
+            found.append(f"search for {words!r} finds {first} before {page_name}.html")
     return found
 
 
@@ -102,13 +127,18 @@ def main() -> None:
     print(f"{len(files)} pages, {len(found)} broken links")
     program = next(filter(None, map(shutil.which, BROWSERS)), None)
     if program and AXE.is_file():
-        faults = inaccessible(program)
-        print(
-            f"{len(KINDS_OF_PAGES)} pages in light and dark, {len(faults)} accessibility violations"
-        )
-        found += faults
+        from playwright.sync_api import sync_playwright
+
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=program, args=flags)
+            violations, missed = inaccessible(browser), lost(browser)
+            browser.close()
+        print(f"{len(KINDS_OF_PAGES)} pages in light and dark, {len(violations)} violations")
+        print(f"{len(SEARCHES)} searches, {len(missed)} with the wrong first result")
+        found += violations + missed
     else:
-        print("Accessibility was not checked: it needs Chromium and axe-core.")
+        print("Search and accessibility were not checked: they need Chromium and axe-core.")
     sys.exit("\n".join(found) if found else 0)
 
 

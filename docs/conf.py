@@ -23,6 +23,7 @@ extensions = [
 exclude_patterns = ["_build"]
 templates_path = ["_templates"]
 smartquotes = False  # defaults in docstrings are code
+highlight_language = "text"  # a block without a language is a command or its output
 default_role = "code"  # docstrings write `scores_`
 suppress_warnings = [
     "config.cache",  # the gallery sorts by a function
@@ -75,6 +76,7 @@ html_static_path = ["_static"]
 html_favicon = "_static/favicon.svg"
 html_css_files = ["linkselect.css"]
 html_js_files = ["labels.js"]
+html_search_scorer = str(Path(__file__).parent / "_static" / "scorer.js")
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {

@@ -72,7 +72,7 @@ def arguments(command):
 def printed(command, folder):
     """Run a linkselect command and return the lines that it prints."""
     call = [sys.executable, "-m", "linkselect", *arguments(command)]
-    width = os.environ | {"COLUMNS": "100"}
+    width = os.environ | {"COLUMNS": "80"}
     done = subprocess.run(
         call, cwd=folder, env=width, check=True, capture_output=True, text=True, encoding="utf-8"
     )

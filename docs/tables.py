@@ -194,14 +194,26 @@ def decisions() -> list[str]:
     return lines
 
 
+def bibtex() -> str:
+    """Return the references as BibTeX entries."""
+    entries = []
+    for key, one in sorted(bibliography().items()):
+        authors = one.authors.replace(", ", " and ")
+        fields = {"author": authors, "title": f"{{{one.title}}}", "howpublished": one.venue}
+        fields |= {"year": one.year} | ({"doi": one.doi} if one.doi else {})
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+        entries.append("\n".join([f"@misc{{{key},", *lines, "}"]))
+    return "\n\n".join(entries) + "\n"
+
+
 def citation_entry() -> list[str]:
     """Return the BibTeX entry for this version."""
     return [
         "```bibtex",
-        "@software{linkselect,",
-        "  author  = {{The linkselect developers}},",
-        "  title   = {linkselect: feature selection from weak supervision},",
-        f"  version = {{{linkselect.__version__}}},",
+        "@misc{linkselect,",
+        "  author = {{The linkselect developers}},",
+        "  title = {linkselect: feature selection from weak supervision},",
+        f"  note = {{Version {linkselect.__version__}}},",
         "}",
         "```",
     ]
@@ -327,9 +339,9 @@ def generated(text: str) -> str:
 
 def stale() -> dict[Path, str]:
     """Return the pages that are out of date, each with its new text."""
-    texts = {DOCS / page: read(DOCS / page) for page in PAGES}
-    new = {page: generated(text) for page, text in texts.items()}
-    return {page: text for page, text in new.items() if text != texts[page]}
+    new = {DOCS / page: generated(read(DOCS / page)) for page in PAGES}
+    new[DOCS / "_static" / "references.bib"] = bibtex()
+    return {page: text for page, text in new.items() if not page.exists() or text != read(page)}
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -80,7 +80,7 @@ def test_many_labels_in_a_fold_are_counted_without_a_list():
     with pytest.warns(UserWarning, match=f"{n_all - n_held:,} of {n_all:,} pairs"):
         known = from_pairs(pairs, 8763, [f"s{row}" for row in range(8763)])
     assert known.n_groups == 3
-    with pytest.raises(ValueError, match=r"pair \('s0', 's1'\) names 's0'"):
+    with pytest.raises(ValueError, match=r"pair \('s0', 's1'\) contains 's0'"):
         from_pairs(pairs, 2, ["a", "b"])
 
 
@@ -111,7 +111,7 @@ def test_row_numbers_stop_when_metadata_are_routed():
     pairs = Pairs(must=[(0, 3), (51, 60), (101, 120)], cannot=[(0, 60), (51, 120), (3, 101)])
     model = make_pipeline(MinMaxScaler(), ConstraintScore(2), KNeighborsClassifier())
     with config_context(enable_metadata_routing=True):
-        with pytest.raises(ValueError, match=r"would mean other samples.*pass sample_ids="):
+        with pytest.raises(ValueError, match=r"would refer to other samples.*pass sample_ids="):
             cross_validate(model, X, y, params={"pairs": pairs}, cv=5, error_score="raise")
         routed = {"pairs": pairs, "sample_ids": X.index.to_numpy()}
         with warnings.catch_warnings():
@@ -135,11 +135,13 @@ def test_row_numbers_stop_when_metadata_are_routed():
 def test_a_sample_that_is_absent_is_named():
     pairs = Pairs(must=[("p1", "p2")], cannot=[("p1", "px"), ("py", "p2")])
     with pytest.warns(
-        UserWarning, match=r"2 of 3 pairs .* pair \('p1', 'px'\) names 'px', which is absent"
+        UserWarning, match=r"2 of 3 pairs .* pair \('p1', 'px'\) contains 'px', which is not in X"
     ):
         from_pairs(pairs, 3, ["p1", "p2", "p3"])
     lost = Pairs(must=[("p1", "px")])
-    with pytest.raises(ValueError, match=r"pair \('p1', 'px'\) names 'px' \(str\), but X .*'p1'"):
+    with pytest.raises(
+        ValueError, match=r"pair \('p1', 'px'\) contains 'px' \(str\), whereas X .*'p1'"
+    ):
         from_pairs(lost, 3, ["p1", "p2", "p3"])
 
 
@@ -165,7 +167,7 @@ def test_an_absent_id_is_counted_unless_it_may_be_outside_a_fold(selector):
     X, _ = load_iris(return_X_y=True, as_frame=True)
     pairs = Pairs(must=[(0, 3), (51, 60), (101, 120)], cannot=[(0, 60), (51, 120), (3, 149)])
     some = X.iloc[:140]
-    words = r"1 of 6 pairs .* pair \(3, 149\) names 149, .*sample_ids=X.index"
+    words = r"1 of 6 pairs .* pair \(3, 149\) contains 149, .*sample_ids=X.index"
     with pytest.warns(UserWarning, match=words) as caught:
         selector.fit(some, pairs=pairs)
     assert len(caught) == 1

@@ -40,7 +40,7 @@ def genes(axes):
     for kind in np.unique(kinds):
         few[order[kinds[order] == kind][:3]] = kind
     values = pd.DataFrame(cells.X, columns=cells.var_names)
-    selector = LinkSelector(n_features_to_select=4).fit(values, few)
+    selector = LinkSelector(n_features_to_select=8).fit(values, few)
     plot.scores(selector, n=8, ax=axes)
     axes.set_title("Genes ranked from 3 labels per cell type", loc="left")
 

@@ -1,4 +1,4 @@
-"""Select features from must-link and cannot-link pairs, a few labels, all labels, or none."""
+"""Select features from must-link and cannot-link pairs, a few labels, all labels or no labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Run the command line as `python -m linkselect`."""
+"""Run the command-line interface with `python -m linkselect`."""
 
 from linkselect.cli import main
 

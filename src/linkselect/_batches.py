@@ -1,4 +1,4 @@
-"""Groups and batches of samples as codes, and whether batches coincide with classes."""
+"""Integer codes of groups and batches, and a warning if batches coincide with classes."""
 
 from collections.abc import Hashable
 from itertools import count, repeat
@@ -19,7 +19,7 @@ STRONG, UNLIKELY, RARE = 0.7, 0.01, 4
 
 
 def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
-    """Number the groups or batches of the rows from 0."""
+    """Return the group or batch of each row as an integer code from 0."""
     are_tuples = isinstance(values, list | tuple) and isinstance(next(iter(values), None), tuple)
     found = values if are_tuples else np.asarray(values, dtype=object).ravel()
     if len(found) != n_samples:
@@ -31,8 +31,8 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
     n_missing = sum(is_missing(value, minus_one=False) for value in found)
     if n_missing:
         raise GuidedValueError(
-            f"{name} has {many(n_missing, 'missing value')}, but every row needs one.",
-            "Give each row without a value a new value of its own.",
+            f"{name} has {many(n_missing, 'missing value')}, but every row needs a value.",
+            "Assign a separate new value to each row without a value.",
             name,
         )
     place: dict[Hashable, int] = {}
@@ -40,9 +40,10 @@ def row_codes(values: Any, n_samples: int, name: str) -> IntArray:
 
 
 def complete_codes(values: Any, name: str, *, alone: bool) -> IntArray | None:
-    """Number groups or batches, where None is missing.
+    """Return integer codes of groups or batches, treating None as missing.
 
-    Rows with None get one group each if `alone`, or else share one group.
+    If `alone` is true, each row with None forms a separate group. Otherwise, all these rows share
+    one group.
     """
     if values is None:
         return None
@@ -52,15 +53,15 @@ def complete_codes(values: Any, name: str, *, alone: bool) -> IntArray | None:
 
 
 def about_batches(batches: Any, classes: Any) -> str | None:
-    """Return a warning if batches and classes coincide or nearly coincide, else None.
+    """Return a warning if batches and classes coincide or nearly coincide, otherwise None.
 
-    If batches and classes are independent, at most one table in 50 is reported as nearly
-    coinciding. This holds even for six rows, or if most rows are in one batch and one class.
+    If batches and classes are independent, a warning is returned for at most one table in 50. This
+    also holds for tables of only six rows, and if most rows are in one batch and one class.
 
     Parameters
     ----------
     batches, classes : array-like of shape (n_samples,)
-        The batch and the class of each row; None or NaN if missing.
+        Batch and class of each row. Missing values are None or NaN.
 
     Examples
     --------
@@ -81,12 +82,12 @@ distinguished from one that differs between classes.
     counts = crosstab(*codes).count
     if min(counts.shape) < 2:
         return None
-    confused = "a feature that differs between batches"
+    batch_feature = "a feature that differs between batches"
     # A batch of one row always contains only one class.
     if (np.count_nonzero(counts, axis=1) == 1).all() and counts.max() > 1:
         return (
-            f"Every batch contains only one class, so {confused} cannot be distinguished from one "
-            "that differs between classes."
+            f"Every batch contains only one class, so {batch_feature} cannot be distinguished from "
+            "one that differs between classes."
         )
     common = np.ix_(counts.sum(axis=1) >= RARE, counts.sum(axis=0) >= RARE)
     counts = counts[common]
@@ -97,6 +98,6 @@ distinguished from one that differs between classes.
     if strength < STRONG:
         return None
     return (
-        f"Batches and classes nearly coincide (Cramér's V {strength:.2f}), so {confused} can "
+        f"Batches and classes nearly coincide (Cramér's V {strength:.2f}), so {batch_feature} can "
         "hardly be distinguished from one that differs between classes."
     )

@@ -1,4 +1,4 @@
-"""The bibliography for docstrings, the documentation and reports."""
+"""References that are cited in docstrings, the documentation and reports."""
 
 import inspect
 import re
@@ -20,7 +20,7 @@ _BEHIND_REFERENCES = ("Examples",)
 
 @dataclass(frozen=True)
 class Reference:
-    """A paper or a book."""
+    """Bibliographic data of a paper or a book."""
 
     key: str
     authors: str
@@ -36,13 +36,13 @@ class Reference:
 
 @cache
 def bibliography() -> dict[str, Reference]:
-    """Return all references by key."""
+    """Return a dictionary of all references by key."""
     text = files("linkselect").joinpath("bibliography.toml").read_text(encoding="utf-8")
     return {key: Reference(key, **entry) for key, entry in tomllib.loads(text).items()}
 
 
 def cited(keys: Iterable[str]) -> list[Reference]:
-    """Return the references with the given keys, in the same order.
+    """Return the references with the given keys, in the order of the keys.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def cites(*keys: str) -> Callable[[Function], Function]:
 
 
 def with_references(docstring: str, keys: Iterable[str]) -> str:
-    """Add a section "References" to a numpydoc docstring without one."""
+    """Add a section "References" to a numpydoc docstring that has no such section."""
     entries = [
         textwrap.fill(f".. [{number}] {reference}", WIDTH, subsequent_indent="   ")
         for number, reference in enumerate(cited(keys), start=1)
@@ -76,7 +76,7 @@ def with_references(docstring: str, keys: Iterable[str]) -> str:
 
 
 def with_attributes(docstring: str, inherited: str) -> str:
-    """Add attributes documented in a parent class but not in the docstring of a class."""
+    """Add the attributes that are documented only in the docstring of the parent class."""
     text = inspect.cleandoc(docstring)
     own = _entries(text)
     missing = "\n".join(
@@ -101,7 +101,7 @@ def _section(title: str, content: str) -> str:
 
 
 def _inserted(text: str, section: str, behind: tuple[str, ...]) -> str:
-    """Insert a section before the first of the sections that follow it, or at the end."""
+    """Insert a section before the first of the sections in `behind`, or at the end of the text."""
     places = [text.find(_heading(title)) for title in behind]
     first = min((place for place in places if place >= 0), default=len(text))
     before, rest = text[:first].rstrip("\n"), text[first:].lstrip("\n")
@@ -109,7 +109,7 @@ def _inserted(text: str, section: str, behind: tuple[str, ...]) -> str:
 
 
 def _entries(text: str) -> dict[str, str]:
-    """Return the entries of the section "Attributes" by name."""
+    """Return the entries of the section "Attributes" of a docstring by attribute name."""
     _, found, content = f"\n{text}\n".partition(_heading("Attributes"))
     if not found:
         return {}

@@ -1,4 +1,4 @@
-"""Computation in blocks: bounded memory, and the same result for any number of threads."""
+"""Computation in blocks, with bounded memory and results independent of the number of threads."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -19,8 +19,9 @@ from linkselect._arrays import FloatArray, IntArray
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-# Large enough to hide the cost of a Python call; small enough that a block and its temporary
-# arrays fit into the last-level cache. It must not depend on the number of threads.
+# Number of entries of a block: large enough to hide the cost of a Python call, and small enough
+# that a block and its temporary arrays fit into the last-level cache. It must not depend on the
+# number of threads.
 BLOCK_SIZE = 1 << 19
 # Bounds on the number of columns of a block. In narrower blocks, the cost of Python calls would
 # dominate; with wider ones, there would be too few blocks for the threads.
@@ -33,32 +34,32 @@ def slices(total: int, size: int) -> list[slice]:
 
 
 def sum_by(places: IntArray, values: FloatArray, total: int) -> FloatArray:
-    """Sum the values with the same place; `bincount` alone returns integers for empty input."""
+    """Return the sum of the values at each place, as float64 even if there are no values."""
     return np.bincount(places, values, total).astype(np.float64, copy=False)
 
 
 def block_width(size: int, n_rows: int) -> int:
-    """Return the number of columns of `n_rows` rows in a block of about `size` entries."""
+    """Return the number of columns of a block with `n_rows` rows and about `size` entries."""
     return max(size // max(n_rows, 1), LEAST_WIDTH)
 
 
 def column_slices(X: NDArray[Any], n_rows: int | None = None) -> list[slice]:
-    """Split the columns of X into blocks of about BLOCK_SIZE entries in `n_rows` rows."""
+    """Split the columns of X into blocks with `n_rows` rows and about BLOCK_SIZE entries."""
     n_samples, n_features = X.shape
     return slices(n_features, min(block_width(BLOCK_SIZE, n_rows or n_samples), MOST_WIDTH))
 
 
 class Scratch(threading.local):
-    """Memory that a thread reuses for each block.
+    """Memory buffer that each thread reuses for successive blocks.
 
-    Allocating memory for each block takes several times as long as the arithmetic in it.
+    Allocating new memory for each block would take several times as long as the arithmetic.
     """
 
     def __init__(self, dtype: Any = np.float64) -> None:
         self._memory = np.empty(0, dtype)
 
     def array(self, *shape: int) -> NDArray[Any]:
-        """Return an uninitialised array in C order, which overwrites the previous one."""
+        """Return an uninitialised array in C order that reuses the memory of the previous array."""
         size = prod(shape)
         if size > 2 * BLOCK_SIZE:
             return np.empty(shape, self._memory.dtype)  # too large to keep
@@ -73,7 +74,7 @@ def column_block(
     rows: Any = slice(None),
     scratch: Scratch | None = None,
 ) -> FloatArray:
-    """Copy columns as float64, so that integers cannot overflow and the input is not changed."""
+    """Return a float64 copy of columns, so that integers cannot overflow and X is not changed."""
     values = X[:, columns][rows]
     copy = np.empty(values.shape) if scratch is None else scratch.array(*values.shape)
     copy[...] = values
@@ -81,9 +82,10 @@ def column_block(
 
 
 def centre(block: FloatArray) -> FloatArray:
-    """Subtract the mean of each column, in place.
+    """Subtract the mean of each column of a block in place.
 
-    The first row is subtracted first, so that a large offset does not cost precision.
+    The first row is subtracted before the mean is computed, so that a large offset does not reduce
+    the precision.
     """
     block -= block[0].copy()
     block -= block.mean(axis=0)
@@ -93,10 +95,10 @@ def centre(block: FloatArray) -> FloatArray:
 def map_threads(
     function: Callable[[Item], Result], items: Iterable[Item], n_jobs: int | None = None
 ) -> list[Result]:
-    """Apply `function` to every item in threads; return the results in the order of the items.
+    """Apply `function` to all items in threads, and return the results in the order of the items.
 
-    With `n_jobs=None`, the number of threads is that of BLAS, which respects `OMP_NUM_THREADS`,
-    `threadpool_limits` and the limits that joblib sets in its worker processes.
+    With `n_jobs=None`, the number of threads equals the number of BLAS threads, which respects
+    `OMP_NUM_THREADS`, `threadpool_limits` and the limits that joblib sets in its worker processes.
     """
     items = list(items)
     n_threads = min(count_threads(n_jobs), len(items))
@@ -107,14 +109,14 @@ def map_threads(
 
 
 def count_threads(n_jobs: int | None = None) -> int:
-    """Return the number of threads that `map_threads` uses for many items."""
+    """Return the number of threads that `map_threads` uses if there are enough items."""
     return blas_threads() if n_jobs is None else int(effective_n_jobs(n_jobs))
 
 
 def _share_out(
     function: Callable[[Item], Result], items: list[Item], n_threads: int
 ) -> list[Result]:
-    """Let every thread process the next item until none is left or one fails."""
+    """Process the items in several threads until all are processed or one of them fails."""
     results: list[Any] = [None] * len(items)
     # Threads share one iterator; the interpreter lock makes `next` atomic.
     remaining = iter(range(len(items)))
@@ -149,10 +151,10 @@ _limiting = threading.Lock()
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread, unless a fit in another thread of this process already does.
+    """Limit BLAS to one thread, unless another thread of this process has already done so.
 
-    The limit applies to the whole process: a second fit would mistake it for the original limit
-    and restore it at the end.
+    The limit applies to the whole process. A second fit would mistake the limit of one thread for
+    the original setting and restore it at the end.
     """
     if not _limiting.acquire(blocking=False):
         yield
@@ -165,5 +167,5 @@ def one_blas_thread() -> Iterator[None]:
 
 
 def blas_threads() -> int:
-    """Return the number of threads that BLAS may use, which `map_threads` uses by default."""
+    """Return the number of BLAS threads, which is the default number for `map_threads`."""
     return max((library["num_threads"] for library in _blas().info()), default=1)

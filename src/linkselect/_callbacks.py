@@ -1,6 +1,6 @@
-"""Callbacks of scikit-learn 1.9 and newer; with older versions, fits report nothing.
+"""Support for callbacks of scikit-learn 1.9 or newer; older versions report no progress.
 
-Only this module depends on how versions of scikit-learn differ in callbacks.
+All differences in callbacks between versions of scikit-learn are handled in this module.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
     Method = TypeVar("Method", bound=Callable[..., Any])
 
     class _SilentTask:
-        """A task of a fit that reports to no callback."""
+        """Replacement for the task of a fit that has no callbacks."""
 
         def subcontext(self, **about: Any) -> _SilentTask:
             return self
@@ -32,14 +32,14 @@ if TYPE_CHECKING or not HAS_CALLBACKS:
             """Do nothing."""
 
         def call_on_fit_task_end(self, **about: Any) -> bool:
-            """Return False, so that the loop continues."""
+            """Return False, which means that the fit is not stopped."""
             return False
 
     class CallbackSupportMixin:
-        """Replacement for scikit-learn's mixin of the same name in older versions."""
+        """Replacement for the mixin of this name, which older versions of scikit-learn lack."""
 
         def set_callbacks(self, *callbacks: Any) -> Self:
-            """Raise an error, as callbacks require scikit-learn 1.9 or newer."""
+            """Raise an error if callbacks are passed, which require scikit-learn 1.9 or newer."""
             if callbacks:
                 raise GuidedTypeError(
                     "Callbacks require scikit-learn 1.9 or newer, but version "
@@ -61,7 +61,7 @@ else:
 
 
 def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
-    """Yield the steps of a long loop and report each to the callbacks, which may stop it."""
+    """Yield the steps of a loop and report each step to the callbacks, which may stop the loop."""
     for step in steps:
         part = task.subcontext(task_name="step")
         part.call_on_fit_task_begin(estimator=estimator)
@@ -72,9 +72,9 @@ def tracked(estimator: Any, task: Any, steps: Iterable[Step]) -> Iterator[Step]:
 
 @contextmanager
 def parts_reported(estimator: Any, task: Any) -> Iterator[None]:
-    """Report every part of the data that was read to the callbacks of a fit.
+    """Notify the callbacks of a fit whenever a part of the data has been read.
 
-    A function that was already set in `reporting` is still called.
+    A progress function that was already set in `reporting` is still called.
     """
     reading, reported, before = task, 0, reporting.get()
 

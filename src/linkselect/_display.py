@@ -1,4 +1,4 @@
-"""Prepare data for plots and pages: 2-D views of samples, pairs as rows, scores as text."""
+"""Prepare data for display: 2-D views of samples, row numbers of pairs, scores as text."""
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
@@ -17,14 +17,14 @@ from linkselect.pairs._ids import check_ids
 
 
 def evenly(items: NDArray[Any], n_wanted: int) -> NDArray[Any]:
-    """Return evenly spaced items, at most `n_wanted`."""
+    """Return at most `n_wanted` evenly spaced items."""
     if n_wanted >= len(items):
         return items
     return items[np.linspace(0, len(items) - 1, max(n_wanted, 0)).astype(np.intp)]
 
 
 def checked_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
-    """Return one name per feature: the given ones, those known from `fit`, or x0, x1, ..."""
+    """Return the given feature names, the names seen in `fit`, or x0, x1, ..."""
     if names is None:
         return _check_feature_names_in(selector)
     if len(names) != selector.n_features_in_:
@@ -37,9 +37,10 @@ def checked_names(selector: Any, names: Sequence[str] | None) -> NDArray[Any]:
 
 
 def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
-    """Return two coordinates per sample with their labels.
+    """Return two coordinates per sample, and the labels of both axes.
 
-    One or two features are returned unchanged, more as their first two principal components.
+    One or two features are returned unchanged. For more features, the first two principal
+    components are returned.
 
     Examples
     --------
@@ -77,7 +78,7 @@ def two_dimensional_view(X: Any) -> tuple[FloatArray, tuple[str, str]]:
 def pair_rows(
     pairs: Pairs, X: Any, sample_ids: Iterable[Hashable] | None = None
 ) -> tuple[IntArray, IntArray]:
-    """Return must-links and cannot-links as row numbers of X, without pairs of unknown samples.
+    """Return must-links and cannot-links as row numbers of X, omitting unknown samples.
 
     Examples
     --------
@@ -92,11 +93,11 @@ def pair_rows(
 
 
 def check_shape(shape: Sequence[int], n_features: int) -> tuple[int, int]:
-    """Return height and width, after checking that there is one feature per pixel."""
+    """Check that there is one feature per pixel, and return the height and width."""
     if len(shape) != 2 or shape[0] * shape[1] != n_features:
         raise GuidedValueError(
             f"shape={tuple(shape)}, but there are {n_features} features.",
-            f"Give height and width whose product is {n_features}.",
+            f"Pass a height and width whose product is {n_features}.",
         )
     return int(shape[0]), int(shape[1])
 
@@ -114,7 +115,7 @@ def score_text(
     Parameters
     ----------
     score : float, str or None
-        The score: None or NaN if there is none; infinite scores may be text, as in JSON.
+        The score. A missing score is None or NaN; an infinite score may be text, as in JSON.
     digits : int
         The number of significant digits.
     missing, infinity : str

@@ -11,16 +11,17 @@ from pathlib import Path
 
 @contextmanager
 def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """Yield a new file to write to, which replaces `path` at the end.
+    """Yield the path of a new file, which replaces `path` once it is completely written.
 
-    If anything fails, the file at `path` remains unchanged. Readers see either the old file or the
-    complete new one. The new file has the mode of the old one, and a link keeps its target. A
-    device or a pipe cannot be replaced and is written to directly.
+    If an error occurs, the file at `path` remains unchanged. Other processes see either the old
+    file or the complete new file. The new file has the permissions of the old file. If `path` is a
+    symbolic link, its target is replaced. Devices and pipes cannot be replaced, so they are written
+    to directly.
 
     Parameters
     ----------
     path : str or path
-        The file to write; its folder must exist.
+        Path of the file to write. Its folder must exist.
 
     Examples
     --------
@@ -58,11 +59,11 @@ def written_whole(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 def write_whole(path: str | os.PathLike[str], content: bytes) -> None:
-    """Write a file as `written_whole` does, without remains if the process is killed.
+    """Write a file atomically, without leaving a temporary file if the process is killed.
 
-    If the system supports unnamed files, the new file is named only when it is on disk, immediately
-    before it replaces the old one. On other systems, a killed process can leave a temporary file,
-    which `clear_parts` removes.
+    If the system supports unnamed files, the new file gets a name only after it has been written to
+    disk, immediately before it replaces the old file. On other systems, a killed process can leave
+    a temporary file, which `clear_parts` removes.
     """
     target = Path(os.path.realpath(path))
     if _cannot_be_replaced(target):
@@ -100,17 +101,18 @@ def _write_unnamed(target: Path, content: bytes) -> None:
 
 
 def clear_parts(path: str | os.PathLike[str]) -> None:
-    """Remove temporary files of killed processes; no other process may be writing to `path`."""
+    """Remove temporary files of killed processes, provided that no process is writing to `path`."""
     target = Path(os.path.realpath(path))
     for part in target.parent.glob(_part_of(target, "[0-9a-f]" * 16, glob.escape).name):
         part.unlink(missing_ok=True)
 
 
 def _part_of(target: Path, name: str, spelled: Callable[[str], str] = str) -> Path:
-    """Return the path of a temporary file for a target: hidden, in the same folder.
+    """Return the path of a hidden temporary file in the folder of the target.
 
-    It has the suffix of the target, as some writers choose the format by the suffix. The stem is
-    cut, so that the longer name is valid even if the target has a name of maximum length.
+    The temporary file has the suffix of the target, because some libraries choose the file format
+    by the suffix. The stem is shortened, so that the name is valid even if the name of the target
+    has the maximum length.
     """
     stem, suffix = spelled(target.stem[:40]), spelled(target.suffix)
     return target.with_name(f".{stem}.{name}.part{suffix}")

@@ -1,8 +1,8 @@
-"""Quadratic forms of a graph, computed for all features at once.
+"""Quadratic forms of graphs, computed for all features at once.
 
-Nearly every score is built from `f'Lf = sum over edges of w_ij (f_i - f_j)^2`. All computations
-run in float64 on blocks of columns. They use differences or centred values, so a large offset of a
-feature costs no precision. The storage of the samples is hidden behind `Samples`.
+Nearly every score is based on `f'Lf = sum over edges of w_ij (f_i - f_j)^2`. All computations use
+float64 and process blocks of columns. They are based on differences or centred values, so a large
+offset of a feature costs no precision. The class `Samples` hides the storage of the samples.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def laplacian_form(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArra
     X : Samples or array-like of shape (n_samples, n_features)
         Samples in any supported storage and of any numeric type.
     graph : Edges, Groups, Kernel or a tuple of these
-        The weights of the graphs in a tuple are added.
+        The graph, or several graphs whose weights are added.
     n_jobs : int, optional
         Number of threads.
 
@@ -59,7 +59,10 @@ def _laplacian_form(X: Samples, graph: Graph, n_jobs: int | None) -> FloatArray:
 def laplacian_forms(
     X: Any, one: Graph, other: Graph, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Compute `laplacian_form` for two graphs, in one pass over X if both have the same groups."""
+    """Compute `laplacian_form` for two graphs.
+
+    If both have the same groups, a single pass over X suffices.
+    """
     match one, other:
         case Groups(strength=None), Groups(strength=None) if one.codes is other.codes:
             forms = from_moments(
@@ -72,12 +75,12 @@ def laplacian_forms(
 def laplacian_product(graph: Edges | Groups, values: FloatArray) -> FloatArray:
     """Compute the product of the graph Laplacian L with `values`, which has one row per sample.
 
-    For groups, one pass over the values suffices, however many edges the groups imply.
+    For groups, a single pass over the values suffices, regardless of the number of edges.
     """
     if isinstance(graph, Edges):
         return graph.degrees[:, None] * values - graph.to_csr() @ values
     if graph.strength is not None:
-        raise NotImplementedError("Groups with a strength per sample are not supported.")
+        raise NotImplementedError("Groups with individual strengths of samples are not supported.")
     rows = np.flatnonzero(graph.codes >= 0)
     codes = graph.codes[rows]
     member = csr_array((np.ones(len(rows)), (codes, np.arange(len(rows)))))
@@ -94,7 +97,7 @@ def degree_form(
 ) -> FloatArray:
     """Compute `f'Df`, the sum of `degrees[i] * f_i^2`, for every feature.
 
-    If `centred`, the mean of each feature, weighted by `degrees`, is subtracted first.
+    If `centred` is true, the mean of each feature, weighted by `degrees`, is subtracted first.
     """
 
     def form(parts: Moments) -> FloatArray:
@@ -107,18 +110,18 @@ def degree_form(
 def from_moments(
     function: Callable[..., FloatArray], X: Any, *groupings: Grouping, n_jobs: int | None = None
 ) -> FloatArray:
-    """Apply a function to the moments of every feature within groups of samples.
+    """Apply a function to the moments of all features within groups of samples.
 
     Parameters
     ----------
     function : callable
-        Takes one `Moments` per grouping, for a block of features, and returns an array whose last
-        axis runs over these features.
+        Function that takes one `Moments` object per grouping for a block of features, and returns
+        an array whose last axis corresponds to these features.
     X : Samples or array-like of shape (n_samples, n_features)
         Samples in any supported storage and of any numeric type.
     *groupings : tuple of (codes, weights)
-        The group of each sample, -1 for none, and the weight of each sample; None: all weights
-        are 1.
+        The group of each sample (-1 for samples without a group), and the weight of each sample
+        (None if all weights are 1).
     n_jobs : int, optional
         Number of threads.
     """
@@ -134,7 +137,8 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
     X : Samples or array-like of shape (n_samples, n_features)
         Samples in any supported storage and of any numeric type.
     weights : csr_array of shape (n_samples, n_samples)
-        The matrix S. Its rows sum to 1, so adding a constant to a feature changes nothing.
+        The matrix S. Its rows sum to 1, so adding a constant to a feature does not change the
+        result.
     n_jobs : int, optional
         Number of threads.
 
@@ -156,7 +160,10 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
 
 
 def ratio(above: FloatArray, below: FloatArray | float) -> FloatArray:
-    """Divide two forms: 0 / 0 is NaN, and any other quotient with denominator 0 is infinite."""
+    """Return the quotient of two forms.
+
+    The result of 0 / 0 is NaN, and any other quotient with denominator 0 is infinite.
+    """
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return above / below
 

@@ -1,4 +1,4 @@
-"""Messages: errors with hints, warnings at the user's line, and counted nouns."""
+"""Errors with hints, warnings that point to user code, and functions that format messages."""
 
 import difflib
 import sys
@@ -10,18 +10,19 @@ OUR_PACKAGES = {"linkselect", "sklearn", "joblib"}
 
 
 class GuidedError(Exception):
-    """An error with a problem and, separately, a hint for Python users.
+    """An error that stores the problem and a hint for Python users separately.
 
-    Another interface, such as the command line, shows the problem with a hint of its own.
+    Other interfaces, such as the command line, show the problem with their own hints.
 
     Parameters
     ----------
     problem : str
-        The wrong value and the rule, in whole sentences.
+        The invalid value and the rule that it violates, in complete sentences.
     hint : str
-        What to write instead.
+        Advice on how to correct the problem.
     parameter : str
-        The name of the invalid parameter; "X" for the samples. Empty if several are involved.
+        The name of the invalid parameter, or "X" for the samples. Empty if several parameters are
+        involved.
 
     Examples
     --------
@@ -42,23 +43,23 @@ class GuidedError(Exception):
 
 
 class GuidedValueError(GuidedError, ValueError):
-    """An invalid value, and what to pass instead."""
+    """Error for an invalid value, with a hint on what to pass instead."""
 
 
 class GuidedTypeError(GuidedError, TypeError):
-    """A value of an invalid type, and what to pass instead."""
+    """Error for a value of an invalid type, with a hint on what to pass instead."""
 
 
 class ConstantFeaturesWarning(UserWarning):
-    """Some features are constant; a combination of selectors warns of them only once."""
+    """Warning that some features are constant; combined selectors issue it only once."""
 
 
 class RoundedFeaturesWarning(UserWarning):
-    """Some features contain whole numbers that float64 cannot represent exactly."""
+    """Warning that features contain whole numbers that float64 cannot represent exactly."""
 
 
 class LeftOutPairsWarning(UserWarning):
-    """Some pairs are ignored: they contradict others or name absent samples."""
+    """Warning that pairs are ignored because they contradict others or contain absent samples."""
 
 
 def warn_user(
@@ -68,20 +69,20 @@ def warn_user(
     hint: str = "",
     settings: Mapping[str, str] | None = None,
 ) -> None:
-    """Warn at the innermost line on the call stack outside linkselect, scikit-learn and joblib.
+    """Issue a warning that points to user code, not to linkselect, scikit-learn or joblib.
 
     Parameters
     ----------
     problem : str
-        The problem, in whole sentences.
+        Description of the problem, in complete sentences.
     category : type of Warning
         The category of the warning.
     hint : str
-        What to write instead, in Python.
+        Advice for Python users on how to solve the problem.
     settings : mapping of str to str, optional
-        The parameters to change, from which another interface makes its own hint. A value is the
-        new setting, or "VALUE" if the user has to choose it; for "X" it is a scaling of the
-        samples.
+        Parameters to change and their suggested values, from which other interfaces create their
+        own hints. The value "VALUE" means that the user has to choose one. For "X", the value is a
+        scaling of the samples.
     """
     level = 1
     frame = sys._getframe(1)
@@ -108,7 +109,7 @@ def many(number: int, noun: str) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """List the first names, and count the others.
+    """Return a list of the first names as text, with the number of omitted names.
 
     Examples
     --------
@@ -120,7 +121,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 
 def pairs_text(n_must: int, n_cannot: int) -> str:
-    """Count must-links and cannot-links, and omit a kind without pairs.
+    """Describe the numbers of must-links and cannot-links, and omit a kind without pairs.
 
     Examples
     --------
@@ -144,7 +145,7 @@ def shortened(text: str, length: int = 40, dots: str = "...") -> str:
 
 
 def about_constant(n_constant: int, n_features: int) -> list[str]:
-    """Return a note on constant features, if there are any.
+    """Return a list with a note on constant features; empty if there are none.
 
     Examples
     --------
@@ -157,14 +158,14 @@ def about_constant(n_constant: int, n_features: int) -> list[str]:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Suggest the known name that was probably meant, or list the known names.
+    """Return a hint that suggests a similar known name or lists the known names.
 
     Examples
     --------
     >>> nearest("speces", ["species", "width"])
     "Did you mean 'species'?"
     >>> nearest("zzz", ["species", "width"])
-    'There are: species, width.'
+    'Available: species, width.'
     """
     names = list(dict.fromkeys(known))
     folded = {other.casefold(): other for other in reversed(names)}
@@ -172,11 +173,11 @@ def nearest(name: str, known: Iterable[str]) -> str:
     if close:
         return f"Did you mean {shown(folded[close[0]])}?"
     listed = [other if other.isprintable() else repr(other) for other in names]
-    return f"There are: {first_few(listed, 12)}." if listed else "There are none."
+    return f"Available: {first_few(listed, 12)}." if listed else "None are available."
 
 
 def shown(value: object, width: int = 40) -> str:
-    """Quote a value from a file, shortened and with control characters escaped."""
+    """Return the quoted text of a value, shortened and with control characters escaped."""
     try:
         text = repr(value)
     except (ValueError, RecursionError):  # such as a number of 5,000 digits

@@ -1,4 +1,4 @@
-"""HTML for notebooks, which inherits its colours from the notebook."""
+"""HTML for notebooks, with colours that are inherited from the notebook."""
 
 from collections.abc import Collection, Iterable, Sequence
 from html import escape
@@ -21,7 +21,7 @@ STYLE = """<style>
 
 
 def panel(title: str, *parts: str) -> str:
-    """Combine a title, which is escaped, and pieces of HTML.
+    """Combine a title and pieces of HTML; only the title is escaped.
 
     Examples
     --------
@@ -47,9 +47,9 @@ def table(
     rows : iterable of sequences
         The cells, which are converted to text.
     left : collection of int
-        The columns to align to the left.
+        The indices of the columns to align to the left.
     note : str
-        A line below the table.
+        A line of text below the table.
 
     Examples
     --------

@@ -12,20 +12,20 @@ from linkselect.pairs._links import must_components
 
 # Progress is reported after this many draws; it must not depend on the number of threads.
 DRAWS_PER_STEP = 8
-# Units are sets of samples that are dealt together. With fewer linked units than this, a random
-# number of them is drawn; otherwise two units in a cannot-link would never be on the same side.
+# Units are sets of samples that stay together. With fewer linked units than this, a random number
+# of units is drawn. Otherwise, two units in a cannot-link would never be on the same side.
 FEW_UNITS = 8
 
 
 def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = False) -> Any:
-    """Copy a selector and draw a `random_state` for it and for every nested selector.
+    """Return a copy of a selector with random seeds for it and for every nested selector.
 
     Parameters
     ----------
     selector : selector
-        The selector to copy; it is not changed.
+        The selector to copy, which is not changed.
     rng : RandomState
-        The generator of the seeds.
+        The random number generator that draws the seeds.
     only_unset : bool, default=False
         Whether to keep each `random_state` that is not None.
     """
@@ -45,9 +45,10 @@ def draw_bag(
 ) -> IntArray:
     """Draw samples for one member of an ensemble, without replacement.
 
-    With pairs, every sample named by a pair is kept. With labels, the share is drawn from each
-    class, but at least two samples, so that each class has a must-link and cannot-links. The same
-    share of the unlabelled samples is drawn. In total, at least `n_least` samples are drawn.
+    With pairs, every sample that is in a pair is kept. With labels, the given share of each class
+    is drawn, but at least two samples per class, so that each class has a must-link and
+    cannot-links. The same share of the unlabelled samples is drawn. In total, at least `n_least`
+    samples are drawn.
     """
     chosen = np.zeros(len(known.classes), dtype=bool)
     for code in np.unique(known.classes):
@@ -71,30 +72,31 @@ def deal_units(
     rng: np.random.RandomState,
     groups: IntArray | None = None,
 ) -> tuple[IntArray, IntArray]:
-    """Split samples randomly into two sides: a share of them, and the others.
+    """Split samples randomly into two sides, the first with a given share of the samples.
 
-    Samples that must-links or a common group connect stay together. The split is stratified by
-    class, and by whether samples are in must-links, in cannot-links, in both or in neither. Each
-    side gets at least two samples of every class of two or more, and at least `n_least` samples in
-    total. If necessary, the sides therefore overlap; with `groups`, by whole groups.
+    Samples that are connected by must-links or belong to the same group stay together. The split is
+    stratified by class, and by whether samples are in must-links, in cannot-links, in both or in
+    neither. Each side contains at least two samples of every class that has two or more samples,
+    and at least `n_least` samples in total. If necessary, some samples are placed on both sides;
+    with `groups`, whole groups are.
 
     Parameters
     ----------
     known : Supervision
-        The supervision. Labels come from its classes or groupings, must-links from its listed ones.
+        The supervision. Labels are taken from its classes or groupings, must-links from its list.
     share : float
         The share of samples on the first side.
     n_least : int
         The minimum number of samples on each side.
     rng : RandomState
-        The generator of the split.
+        The random number generator of the split.
     groups : array of int of shape (n_samples,), optional
         The group of each sample.
 
     Returns
     -------
     some, others : ndarray of int
-        The rows of each side, in ascending order.
+        The row numbers of each side, in ascending order.
     """
     unit, labels = _units(known, groups), _labels(known)
     kind = 4 * (labels + 1)
@@ -122,7 +124,7 @@ def deal_units(
 
 
 def _units(known: Supervision, groups: IntArray | None) -> IntArray:
-    """Return the unit of each sample; samples of one unit stay together."""
+    """Return the unit of each sample, which is a set of samples that stay together."""
     n_samples = len(known.classes)
     links = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
     if groups is not None:
@@ -133,7 +135,7 @@ def _units(known: Supervision, groups: IntArray | None) -> IntArray:
 
 
 def _labels(known: Supervision) -> IntArray:
-    """Return the class of each sample by labels, ignoring must-links; -1 if unlabelled."""
+    """Return the class of each sample according to its label alone; -1 if unlabelled."""
     if known.listed_must is None:
         return known.classes
     nothing = np.full(len(known.classes), -1, dtype=np.intp)
@@ -141,7 +143,7 @@ def _labels(known: Supervision) -> IntArray:
 
 
 def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.RandomState) -> None:
-    """Add random rows to a side with fewer than `least` of them."""
+    """Add random rows to a side until it contains at least `least` of the given rows."""
     others = rows[~side[rows]]
     missing = min(least - (len(rows) - len(others)), len(others))
     if missing > 0:
@@ -151,7 +153,7 @@ def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.Ran
 def draw_subspaces(
     n_features: int, size: int, n_subspaces: int, rng: np.random.RandomState
 ) -> list[IntArray]:
-    """Draw subsets of features such that the numbers of draws per feature differ by at most 1."""
+    """Draw subsets of features such that the numbers of subsets per feature differ by at most 1."""
     waiting: NDArray[Any] = np.empty(0, dtype=np.intp)
     subspaces = []
     for _ in range(n_subspaces):

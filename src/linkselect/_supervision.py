@@ -1,4 +1,4 @@
-"""Supervision by labels, partial labels or pairs, as one immutable value."""
+"""Immutable representation of supervision by labels, partial labels or pairs."""
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,26 +37,26 @@ BY_WEIGHT = (
 
 @dataclass(frozen=True)
 class Supervision:
-    """Which samples belong to the same class and which do not.
+    """Information on which samples belong to the same class and which do not.
 
     Attributes
     ----------
     classes : ndarray of shape (n_samples,)
-        The class of each sample, from 0, or -1 for samples without supervision. With pairs,
+        Class number of each sample, from 0, or -1 for samples without supervision. With pairs,
         samples connected by must-links form a class.
     listed_must, listed_cannot : ndarray of shape (n_pairs, 2) or None
-        Pairs of rows. None means that the classes imply the pairs: listing them would take
+        Pairs of row numbers. None means that the classes imply the pairs, because a list would take
         memory quadratic in the number of labels.
     lone_class : LoneClass or None
-        The only labelled class, if -1 may be meant as another class. Errors about too few labels
-        mention it.
+        The only labelled class, if the label -1 may be intended as a second class. Errors about too
+        few labels mention this.
     groupings : tuple of Grouping
-        With pairs, the labels that imply further pairs, which are not listed.
+        With pairs, labels that imply additional pairs, which are not listed.
     must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
         The weights of listed pairs; None if all are 1.
     contradicted : ndarray of bool of shape (n_samples,) or None
-        The samples in listed cannot-links that contradict must-links and are therefore ignored;
-        None if there are none.
+        Mask of the samples in listed cannot-links that are ignored because they contradict
+        must-links; None if there are no such cannot-links.
     """
 
     classes: IntArray
@@ -70,12 +70,12 @@ class Supervision:
 
     @cached_property
     def must(self) -> IntArray | None:
-        """All must-links, listed ones first; None if the classes imply them."""
+        """All must-links, listed links first; None if the classes imply them."""
         return self._all_links(self.listed_must, alike=True)
 
     @cached_property
     def cannot(self) -> IntArray | None:
-        """All cannot-links, listed ones first; None if the classes imply them."""
+        """All cannot-links, listed links first; None if the classes imply them."""
         return self._all_links(self.listed_cannot, alike=False)
 
     @property
@@ -85,7 +85,7 @@ class Supervision:
 
     @property
     def all_weights(self) -> tuple[FloatArray, FloatArray]:
-        """The weights of all must-links and cannot-links; implied ones have weight 1."""
+        """The weights of all must-links and cannot-links; implied links have weight 1."""
         must, cannot = (
             np.ones(0 if links is None else len(links)) for links in (self.must, self.cannot)
         )
@@ -110,17 +110,17 @@ class Supervision:
 
     @property
     def unlabelled(self) -> BoolArray:
-        """Whether each sample has no label or, without labels, is in no pair."""
+        """Whether each sample is unlabelled or, with pairs, is not in any pair."""
         return self.classes < 0
 
     @property
     def n_groups(self) -> int:
-        """The number of classes or, without labels, of groups that must-links connect."""
+        """The number of classes or, with pairs, of groups connected by must-links."""
         return len(np.unique(self.classes[~self.unlabelled]))
 
     @property
     def has_must(self) -> bool:
-        """Whether there is a must-link."""
+        """Whether there is at least one must-link."""
         if self.listed_must is None:
             return bool((group_sizes(self.classes) > 1).any())
         inside = any((group_sizes(classes) > 1).any() for classes, _ in self.groupings)
@@ -128,7 +128,7 @@ class Supervision:
 
     @property
     def has_cannot(self) -> bool:
-        """Whether there is a cannot-link."""
+        """Whether there is at least one cannot-link."""
         if self.listed_cannot is None:
             return self.n_groups > 1
         across = any(parts.max(initial=-1) > parts[parts >= 0].min() for _, parts in self.groupings)
@@ -136,7 +136,7 @@ class Supervision:
 
 
 def restrict(known: Supervision, rows: IntArray) -> Supervision:
-    """Return the supervision of the given rows, renumbered in their order."""
+    """Return the supervision of the given rows, which are renumbered in the given order."""
     place = np.full(len(known.classes), -1, dtype=np.intp)
     place[rows] = np.arange(len(rows))
 
@@ -157,12 +157,12 @@ def restrict(known: Supervision, rows: IntArray) -> Supervision:
 
 
 def nothing(n_samples: int) -> Supervision:
-    """Return the empty supervision of unlabelled samples."""
+    """Return a supervision in which all samples are unlabelled."""
     return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
 
 def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
-    """Return the supervision by labels, where -1, None and NaN mean unlabelled."""
+    """Create the supervision from labels, where -1, None and NaN mean unlabelled."""
     codes, labels = encode_labels(y)
     check_length(len(codes), n_samples)
     lone = LoneClass.find(y, codes, labels)
@@ -172,7 +172,7 @@ def from_labels(y: ArrayLike, n_samples: int) -> Supervision:
 
 
 def check_labels(y: Any) -> Any:
-    """Return y as an array; raise an error unless it contains class labels or missing values."""
+    """Return y as an array; raise an error if it contains values that are not class labels."""
     warn_of_text(y)
     labels = label_array(y)
     if labels.dtype.kind == "c":
@@ -184,15 +184,15 @@ def check_labels(y: Any) -> Any:
         if np.isinf(whole).any() or (whole != np.floor(whole)).any():
             odd = whole[np.isinf(whole) | (whole != np.floor(whole))][0]
             raise GuidedValueError(
-                f"y has the value {odd:g}, but classes are whole numbers or text, with -1, None or "
-                "NaN for unlabelled samples.",
+                f"y has the value {odd:g}, but class labels must be whole numbers or text, or -1, "
+                "None or NaN for unlabelled samples.",
                 "Bin a continuous target into classes first.",
             )
     return labels
 
 
 def check_all_labelled(name: str, y: NDArray[Any]) -> None:
-    """Raise an error if labels are missing, which names the method that requires them."""
+    """Raise an error if any label is missing, because the method `name` requires all labels."""
     if y.dtype.kind in "fmM":
         n_missing = int(np.count_nonzero(y != y))
     elif y.dtype.kind == "O":
@@ -213,11 +213,11 @@ def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -
     """Raise an error unless there is one label per sample."""
     if n_labels == n_samples:
         return
-    hint = "Pass one label per row, -1 where it is unknown."
+    hint = "Pass one label per row, or -1 for rows whose label is unknown."
     if n_features is not None:
         hint = "Pass one label per row."
     if n_labels == n_features:
-        hint = f"X has {many(n_labels, 'column')}: if these are the samples, pass X.T."
+        hint = f"X has {many(n_labels, 'column')}. If these are the samples, pass X.T."
     problem = f"y has {many(n_labels, 'label')}, but X has {many(n_samples, 'row')}."
     raise GuidedValueError(problem, hint)
 
@@ -230,9 +230,9 @@ def from_pairs(
     *,
     ids_are_index: bool = False,
 ) -> Supervision:
-    """Return the supervision by pairs, where must-links join samples into classes.
+    """Create the supervision from pairs, where must-links join samples into classes.
 
-    `ids_are_index` means that the ids were not passed, but are the index of a pandas X.
+    `ids_are_index` states whether the ids are the index of a pandas X and were not passed.
     """
     present, row_of = present_pairs(pairs, n_samples, sample_ids, ids_are_index=ids_are_index)
     kept = _settle_conflicts(present, on_conflict)
@@ -253,11 +253,11 @@ def from_pairs(
 
 
 def refuse_weights(pairs: object, name: str) -> None:
-    """Raise an error if pairs have weights, for a method or function that does not use them."""
+    """Raise an error if pairs have weights, because the method `name` does not use them."""
     if isinstance(pairs, Pairs) and any((own != 1.0).any() for own in pairs._weights):
         raise GuidedValueError(
             f"{name} does not use weights of pairs.",
-            f"Omit must_weights and cannot_weights, or use a method that uses them: {BY_WEIGHT}.",
+            f"Omit must_weights and cannot_weights, or use a method with weights: {BY_WEIGHT}.",
             "weights",
         )
 
@@ -269,10 +269,11 @@ def present_pairs(
     *,
     ids_are_index: bool = False,
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
-    """Return the pairs whose two samples are present, and the row of each sample.
+    """Return the pairs whose two samples are in X, and a mapping from sample ids to rows.
 
-    A warning counts the ignored pairs if these are more than half of all, if the ids are the index
-    of a plain `fit`, or if an absent id is present under another type or spelling.
+    A warning reports the number of ignored pairs if these are more than half of all pairs, if the
+    ids are the index of X and metadata routing is off, or if an absent id is in X with another type
+    or spelling.
     """
     check_is_pairs(pairs)
     if sample_ids is None:
@@ -297,7 +298,7 @@ def by_rows(
     ids: Sequence[Hashable],
     n_samples: int | None = None,
 ) -> Pairs:
-    """Sort pairs, and the two samples of each, by row; name the rows by ids."""
+    """Sort the pairs and the two samples of each pair by row, and replace row numbers by `ids`."""
     listed = following.with_all_listed(pairs)
     links, marks, weights = [], [], []
     for rows, adaptive, own in zip(
@@ -312,7 +313,7 @@ def by_rows(
 
 
 def check_is_pairs(pairs: object) -> None:
-    """Raise an error unless `pairs` is a `Pairs`, with a hint on how to create one."""
+    """Raise an error with a hint unless `pairs` is a `Pairs` object."""
     if not isinstance(pairs, Pairs):
         raise GuidedTypeError(
             f"pairs must be a linkselect.Pairs, got {type(pairs).__name__}.",
@@ -322,30 +323,30 @@ def check_is_pairs(pairs: object) -> None:
 
 
 def _how_to_make(pairs: object) -> str:
-    """Suggest how to create `Pairs` from an object of another type."""
+    """Return a hint on how to create `Pairs` from an object of another type."""
     if hasattr(pairs, "columns"):
         return "Write Pairs.from_frame(frame), where the frame has the columns a, b and link."
     if isinstance(pairs, str | PathLike):
         return f"Write Pairs.from_csv({str(pairs)!r}) or Pairs.from_json({str(pairs)!r})."
     if isinstance(pairs, Mapping):
-        return "Write Pairs(**pairs) if its keys are must and cannot."
+        return "Write Pairs(**pairs) if the keys of the dictionary are must and cannot."
     return "Write Pairs(must=[(0, 3)], cannot=[(0, 60)])."
 
 
 def check_index(pairs: Pairs, index: tuple[Hashable, ...]) -> None:
-    """Raise an error if pairs use row numbers, but the index of X does not."""
+    """Raise an error if the pairs contain row numbers, but the index of X contains other ids."""
     n_samples = len(index)
     if pairs.n_samples == n_samples and index != tuple(range(n_samples)):
         raise GuidedValueError(
-            "The pairs name samples by row number, but the index of X does not: it starts with "
+            "The pairs contain row numbers, but the index of X contains other ids: it starts with "
             f"{index[0]!r}.",
-            f"Pass sample_ids=range({n_samples}) to match the pairs by row number, or create them "
-            "with the ids of the index: Pairs.from_labels(y, sample_ids=X.index).",
+            f"Pass sample_ids=range({n_samples}) to match the pairs by row number, or create pairs "
+            "with the ids in the index: Pairs.from_labels(y, sample_ids=X.index).",
         )
 
 
 class _RowNumbers(Mapping[Hashable, int]):
-    """A mapping of row numbers to themselves, without a list: there may be a billion rows."""
+    """Mapping of each row number to itself, which takes no memory even for a billion rows."""
 
     def __init__(self, n_samples: int) -> None:
         self.n_samples = n_samples
@@ -366,29 +367,29 @@ class _RowNumbers(Mapping[Hashable, int]):
 
 def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
     if pairs.n_samples is None and get_config()["enable_metadata_routing"]:
-        # Pairs may have been routed to a fold, in which row numbers mean other samples. This
+        # Pairs may have been routed to a fold, in which row numbers refer to other samples. This
         # cannot be detected here.
         raise GuidedValueError(
-            "Metadata routing is on: in a fold of a cross-validation, the row numbers of the pairs "
-            "would mean other samples.",
-            "Name samples by id: pass sample_ids=, which is routed as well. If X is never split, "
-            f"write Pairs(must, cannot, n_samples={n_samples}).",
+            "Metadata routing is enabled. In a fold of a cross-validation, the row numbers in the "
+            "pairs would refer to other samples.",
+            "Use sample ids in the pairs and pass sample_ids=, which is also routed. If X is never "
+            f"split, write Pairs(must, cannot, n_samples={n_samples}).",
         )
     if pairs.n_samples is not None and pairs.n_samples != n_samples:
         raise GuidedValueError(
-            f"The pairs use row numbers of {many(pairs.n_samples, 'sample')}, but X has "
-            f"{many(n_samples, 'row')}, so the numbers would mean other samples.",
-            "In cross-validation, name samples by id: pass sample_ids=, or a pandas X with the ids "
-            "as its index.",
+            f"The pairs contain row numbers of {many(pairs.n_samples, 'sample')}, but X has "
+            f"{many(n_samples, 'row')}, so the numbers would refer to other samples.",
+            "In cross-validation, use sample ids in the pairs and pass sample_ids=, or a pandas X "
+            "with the ids as its index.",
         )
     row_of = _RowNumbers(n_samples)
     for sample in pairs.ids:
         if sample not in row_of:
             pair = following.pair_that_names(pairs, {sample})
             raise GuidedValueError(
-                f"Pair {pair} names row {sample!r}, but X has {many(n_samples, 'row')} "
-                f"(0..{n_samples - 1}).",
-                "Pass sample_ids= if the pairs name samples by id.",
+                f"Pair {pair} contains row {sample!r}, but X has {many(n_samples, 'row')} "
+                f"(0 to {n_samples - 1}).",
+                "If the pairs contain sample ids, pass sample_ids=.",
             )
     return row_of
 
@@ -406,8 +407,8 @@ def _report_lost(
         lost = following.pair_that_names(pairs, gone)
         absent = next(sample for sample in lost if sample in gone)
         raise GuidedValueError(
-            f"No pair has both of its samples in X: pair {lost!r} names {absent!r} "
-            f"({type(absent).__name__}), but X has samples such as {present!r} "
+            f"No pair has both of its samples in X. For example, pair {lost!r} contains {absent!r} "
+            f"({type(absent).__name__}), whereas X has samples such as {present!r} "
             f"({type(present).__name__}).",
             "In cross-validation, pass more pairs or use larger folds; otherwise check sample_ids "
             "(default: the index of a pandas X).",
@@ -421,18 +422,18 @@ def _report_lost(
             f"Ignoring {n_lost - n_plain:,} of {many(n_given, 'pair')} because sample ids differ "
             f"in type or spelling: {here!r} ({type(here).__name__}) in the pairs, but {there!r} "
             f"({type(there).__name__}) in X.",
-            hint="Write the ids in pairs as in sample_ids (default: the index of a pandas X).",
+            hint="Use the same ids in pairs and in sample_ids (default: the index of a pandas X).",
         )
     if n_plain > (n_given / 2 if may_be_fold else 0):
         lost = following.pair_that_names(others, gone)
         absent = next(sample for sample in lost if sample in gone)
         warn_user(
             f"Ignoring {n_plain:,} of {many(n_given, 'pair')} because X does not contain both "
-            f"samples: pair {lost!r} names {absent!r}, which is absent.",
+            f"samples. For example, pair {lost!r} contains {absent!r}, which is not in X.",
             LeftOutPairsWarning,
             hint="In cross-validation, pass more pairs or use larger folds."
             if may_be_fold
-            else "If X contains only some of the samples on purpose, pass sample_ids=X.index.",
+            else "If X intentionally contains only some of the samples, pass sample_ids=X.index.",
         )
 
 

@@ -65,7 +65,7 @@ def test_missing_labels_are_refused(selector, X, y, pairs):
         selector.fit(X)
     with pytest.raises(ValueError, match=r"ConstraintScore\(\).fit\(X, pairs=pairs\)"):
         selector.fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="y has only the class 7"):
+    with pytest.raises(ValueError, match="y contains only the class 7"):
         selector.fit(X, np.full(12, 7))
     with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows. Pass one label"):
         selector.fit(X, y[:5])
@@ -142,7 +142,7 @@ def test_minus_one_means_unlabelled(selector, X):
 
 @every_pair_selector
 def test_invalid_labels_are_refused(selector, X, y):
-    with pytest.raises(ValueError, match="y has the value 0.5, but classes are whole numbers"):
+    with pytest.raises(ValueError, match="y has the value 0.5, but class labels must be whole"):
         selector.fit(X, y + 0.5)
     with pytest.raises(ValueError, match="y has 5 labels, but X has 12 rows"):
         selector.fit(X, y[:5])
@@ -167,12 +167,12 @@ def test_pairs_of_another_type_are_refused(selector, X):
 @every_pair_selector
 def test_pairs_out_of_range_are_refused(selector, X):
     with pytest.raises(
-        ValueError, match=r"names row 12, but X has 12 rows \(0\.\.11\).*sample_ids"
+        ValueError, match=r"contains row 12, but X has 12 rows \(0 to 11\).*sample_ids"
     ):
         selector.fit(X, pairs=ls.Pairs(must=[(0, 12)], cannot=[(1, 2)]))
-    with pytest.raises(ValueError, match=r"names row 'a'.*sample_ids"):
+    with pytest.raises(ValueError, match=r"contains row 'a'.*sample_ids"):
         selector.fit(X, pairs=ls.Pairs(must=[("a", "b")]))
-    with pytest.raises(ValueError, match="names row -1"):
+    with pytest.raises(ValueError, match="contains row -1"):
         selector.fit(X, pairs=ls.Pairs(must=[(0, -1)]))
 
 
@@ -186,7 +186,7 @@ def test_mismatched_sample_ids_are_refused(selector, X, pairs):
     with pytest.raises(ValueError, match="Duplicate sample id 0.*reset_index"):
         selector.fit(twice, pairs=pairs)
     as_text = [str(i) for i in range(12)]
-    with pytest.raises(ValueError, match=r"No pair has both.*names 0 \(int\).*'0' \(str\)"):
+    with pytest.raises(ValueError, match=r"No pair has both.*contains 0 \(int\).*'0' \(str\)"):
         selector.fit(X, pairs=pairs, sample_ids=as_text)
 
 
@@ -274,7 +274,7 @@ def test_weights_that_all_underflow_are_refused(selector, X, y):
 
 
 def test_a_radius_without_neighbours_is_refused(X):
-    with pytest.raises(ValueError, match="radius=1e-06 joins no samples: the closest two are"):
+    with pytest.raises(ValueError, match="radius=1e-06 is too small: the two closest samples are"):
         ls.LaplacianScore(radius=1e-6).fit(X)
 
 
@@ -411,7 +411,7 @@ def test_extreme_widths(sigma, X, y):
         return
     for selector in (ls.LaplacianScore(sigma=sigma), ls.LaplacianConstraintScore(sigma=sigma)):
         with pytest.raises(
-            ValueError, match="Every weight of the graph is 0 or nearly 0 with sigma=1e-200"
+            ValueError, match="With sigma=1e-200, all weights of the graph are 0 or nearly 0"
         ):
             selector.fit(X, y)
 

@@ -334,12 +334,12 @@ def test_pairs_that_contradict_each_other_are_refused():
 @pytest.mark.parametrize(
     ("pair", "answer", "problem"),
     [
-        (("a", "z"), "alike", "'z', which is not among the 8 samples"),
+        (("a", "z"), "alike", "'z', which is not one of the 8 samples"),
         (("a", "a"), "alike", "the same sample twice"),
-        (("a", ["b"]), "alike", "not among"),
-        ("ab", "alike", "a pair is two samples"),
-        (("a", "b", "c"), "alike", "a pair is two samples"),
-        (7, "alike", "a pair is two samples"),
+        (("a", ["b"]), "alike", "not one of"),
+        ("ab", "alike", "a pair has two samples"),
+        (("a", "b", "c"), "alike", "a pair has two samples"),
+        (7, "alike", "a pair has two samples"),
         (("a", "b"), "must", "it must be 'alike', 'different' or 'unsure'"),
         (("a", "b"), None, "it must be 'alike'"),
         (("a", "b"), ["alike"], "it must be 'alike'"),

@@ -232,7 +232,7 @@ def test_a_refused_call_leaves_no_file(ask, iris, tmp_path):
         (("iris.csv", "--drop", "species", "--id-column", "id", "--curves", "."), "has a curve"),
         (("iris.csv", "--id-column", "id", "--text", "x"), "no column 'x' (--text)"),
         (("iris.csv", "--id-column", "id", "--show", "x"), "no column 'x' (--show)"),
-        (("iris.csv", "--id-column", "id", "--images", "x"), "no such folder either"),
+        (("iris.csv", "--id-column", "id", "--images", "x"), "no folder with this name either"),
         (("iris.csv", "--id-column", "id", "--images", "x"), "no column 'x' (--images)"),
         (("iris.csv", "--drop", "species", "--pairs", "absent.csv"), ""),
     ],
@@ -295,7 +295,7 @@ def test_ctrl_c_before_the_first_answer(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("webbrowser.open", press)
     assert run(["ask"]) == 0
     said = capsys.readouterr()
-    assert "0 unsure. No answers, so no pairs were written." in said.out
+    assert "0 unsure. There were no answers, so no pairs were written." in said.out
     assert said.err == ""
     assert list(tmp_path.iterdir()) == []
 

@@ -111,7 +111,7 @@ GOOD = {
     "index of pandas": (
         text(",width,height,kind\n0,1.5,-2,a\n1,.25,4,b\n2,3,1000,a\n"),
         KIND,
-        "Left out the column without a name, which names or numbers the rows",
+        "Left out the column without a name, which contains row names or numbers",
     ),
     "a comment first": (
         text("# made today\nwidth,height,kind\n1.5,-2,a\n.25,4,b\n3,1e3,a\n"),
@@ -327,7 +327,7 @@ BAD = {
     "ids as label": (
         text("x,who\n1,Ann\n2,Bob\n3,Cy\n"),
         {"label": "who"},
-        ["column 'who'", "Name the column of classes."],
+        ["column 'who'", "Choose the column of classes."],
     ),
     "no numbers at all": (
         text("sex,city\nf,Lille\nm,Arras\nf,Arras\n"),
@@ -360,7 +360,7 @@ BAD = {
     "a label in another sheet": (
         excel(("About", [["Readme"], ["genes"]]), ("Genes", [HEADER, *ROWS])),
         KIND,
-        ["There are: Readme. Only the first of 2 sheets, 'About', was read", "--sheet"],
+        ["Available: Readme. Only the first of 2 sheets, 'About', was read", "--sheet"],
     ),
     "a word among numbers in Excel": (
         excel(("Data", [["Title"], ["x", "y"], [1, 2], [2, "n.d."], [3, 4]])),

@@ -136,7 +136,7 @@ def test_a_user_defined_method(rank, tmp_path, monkeypatch):
         ("own_methods_16:Narrowest", "own_methods_16 has no 'Narrowest'."),
         ("own_methods_16:no_class", "not a selector class"),
         ("no_such_module_16:Widest", "place it in the current folder"),
-        ("sklearn.svm:LinearSVC", "needs the methods fit and get_support"),
+        ("sklearn.svm:LinearSVC", "a selector must implement fit and get_support"),
         ("sklearn.feature_selection:SelectKBst", "Did you mean 'SelectKBest'?"),
         ("relieff(n_neighbors=3", "bracket is not closed"),
     ):
@@ -152,7 +152,7 @@ def test_methods_of_scikit_learn(rank):
     rfe = "sklearn.feature_selection:RFE"
     code, _, errors = rank(*known, rfe)
     assert code == 2
-    assert "RFE needs estimator. Write, for example, 'RFE(estimator=sklearn.linear_model:" in errors
+    assert "RFE needs estimator. For example, write 'RFE(estimator=sklearn.linear_model:" in errors
     code, text, _ = rank(*known, "RFE(estimator=sklearn.tree:DecisionTreeClassifier)")
     assert code == 0
     assert "petal width" in json.loads(text)["ranking"]["feature"][:2]
@@ -273,5 +273,5 @@ def test_hints_name_only_parameters_of_the_method(wide, capsys):
     assert "--set sigma=auto" in capsys.readouterr().err
     assert run([*call, "stable_selector(estimator=compensated_laplacian)"]) == 1
     errors = capsys.readouterr().err
-    assert "Every weight of the graph" in errors
+    assert "all weights of the graph" in errors
     assert "--set" not in errors

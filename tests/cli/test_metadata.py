@@ -153,10 +153,10 @@ EMPTY = [(row[0], None if i else "disease", *row[2:]) for i, row in enumerate(AB
          "(--label). Did you mean 'disease'?"),
         ({"batch": "G"}, InputError, "has a column 'G' (--batch). Did you mean 'g'?"),
         ({"id_column": "patient"}, InputError, "about.csv: duplicate id 'P2' in 2 "
-         "rows (column 'patient'). Make ids unique, or name another column with --id-column."),
+         "rows (column 'patient'). Make ids unique, or choose another column with --id-column."),
         ({"about": [("", *ABOUT[0][1:]), *ABOUT[1:]]}, InputError, "about.csv has no column "
-         "'sample' (--id-column). There are: disease, patient, plate, note. If the column without "
-         "a name holds the ids, pass --id-column ''."),
+         "'sample' (--id-column). Available: disease, patient, plate, note. If the column without "
+         "a name contains the ids, pass --id-column ''."),
         ({"about": NONE}, InputError, "genes.csv and about.csv have no samples in common: the "
          "first is 'S1' in the table and 'T0' in the metadata. Check that --id-column"),
         ({"about": LOWER}, InputError, "'S1' is probably 's1' in about.csv (and 3 similar "

@@ -242,7 +242,7 @@ def test_warnings_suggest_options(wide, capsys):
     arguments = ["--method", "scgs", "--set", "max_iter=1", "--scale", "none"]
     assert run(["pairs", "worth", *wide, *arguments]) == 0
     note = capsys.readouterr().err
-    assert "Note: SCGS stopped after 1 step" in note
+    assert "Note: SCGS did not converge within 1 step" in note
     assert "--scale standard or --set max_iter=VALUE" in note
     assert "Warning" not in note
 
@@ -254,7 +254,7 @@ def test_adaptive_pairs_are_kept_and_reported(table, tmp_path, capsys):
     assert "1 must-link, 2 cannot-links (2 adaptive)." in capsys.readouterr().out
     assert Pairs.from_json(target).adaptive == (("p0", "p2"), ("p4", "p77"))
     assert run(["pairs", "check", target]) == 0
-    assert "chosen from the samples" in capsys.readouterr().out
+    assert "chosen by looking at the samples" in capsys.readouterr().out
     by_id = [str(table), "--id-column", "who", "--drop", "kind"]
     assert run(["pairs", "check", source, *by_id, "--json"]) == 1  # p77 is not a row
     assert json.loads(capsys.readouterr().out)["adaptive"] == 1
@@ -355,9 +355,9 @@ def test_invalid_calls_make_no_pairs(make, options, code, message):
 def test_a_file_and_its_ids_are_needed(tmp_path, capsys):
     study, out = write(tmp_path / "m.csv", STUDY), ["--out", str(tmp_path / "p.csv")]
     assert run(["pairs", "make", "--same", "patient", *out]) == 2
-    assert "Pass the table that holds the columns, or --metadata" in capsys.readouterr().err
+    assert "Pass the table that contains the columns, or --metadata" in capsys.readouterr().err
     assert run(["pairs", "make", "--metadata", study, "--same", "patient", *out]) == 2
-    assert "Name their column with --id-column" in capsys.readouterr().err
+    assert "Choose the column with the ids with --id-column" in capsys.readouterr().err
     by_batch = ["--metadata", study, "--id-column", "batch"]
     assert run(["pairs", "make", *by_batch, "--same", "patient", *out]) == 1
     assert "duplicate id '1' in 3 rows" in capsys.readouterr().err

@@ -221,7 +221,7 @@ def test_columns_without_numbers_are_left_out(ranking, tmp_path, values):
     assert found["notes"][1:3] == [
         "Left out 4 non-numeric columns: 'day' (dates), 'ok' (yes/no), 'text' (text), "
         "'list' (lists or bytes).",
-        "Left out column '__index_level_0__', which names or numbers the rows; --id-column "
+        "Left out column '__index_level_0__', which contains row names or numbers; --id-column "
         "'__index_level_0__' uses it as ids.",
     ]
     in_memory = ranking(path, "--label", "class", "--id-column", "patient")
@@ -361,7 +361,7 @@ def test_folder_of_files(ranking, rank, table, tmp_path, values):
     assert "Note: part-10.parquet is read before part-2.parquet" in errors
     (tmp_path / "empty").mkdir()
     code, _, errors = rank(tmp_path / "empty")
-    assert (code, "has no pictures or Parquet files" in errors) == (1, True)
+    assert (code, "contains no pictures or Parquet files" in errors) == (1, True)
 
 
 def test_arrays(ranking, tmp_path, values):
@@ -414,7 +414,7 @@ def test_group_of_arrays(rank, tmp_path):
     group.create_array("data", data=np.ones((4, 2)))
     code, _, errors = rank(tmp_path / "group.zarr")
     assert code == 1
-    assert "is a group of Zarr arrays (data). Pass --array NAME for the features." in errors
+    assert "is a group of Zarr arrays (data). Choose the features with --array NAME." in errors
 
 
 @pytest.mark.parametrize(

@@ -215,7 +215,7 @@ def test_report(rank, tmp_path):
     [
         (["--label", "spcies"], 1, "Did you mean 'species'"),
         (["--label", "species", "--method", "relief"], 2, "Did you mean 'relieff'"),
-        (["--label", "species", "--method", "zzz"], 2, "There are: "),
+        (["--label", "species", "--method", "zzz"], 2, "Available: "),
         (["--drop", "species", "--method", "fisher"], 2, "--label"),
         (["--drop", "species", "--method", "lsdf"], 2, "--pairs"),
         (["--label", "species", "--method", "redundancy"], 2, "(estimator=laplacian)"),

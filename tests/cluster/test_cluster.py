@@ -263,7 +263,7 @@ def test_it_says_why_it_fails():
     X = np.arange(6.0)[:, None]
     triangle = [(0, 1), (1, 2), (0, 2)]
     with pytest.raises(
-        ValueError, match="There is none: 3 groups must all be in different clusters"
+        ValueError, match="No assignment exists: 3 groups must be in different clusters"
     ):
         ls.COPKMeans(2, random_state=0).fit(X, pairs=ls.Pairs(cannot=triangle))
     with pytest.raises(

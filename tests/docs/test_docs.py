@@ -113,7 +113,7 @@ PRINTED = {}
 @with_commands
 def test_commands_print_what_the_page_shows(page, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "100")
+    monkeypatch.setenv("COLUMNS", "80")
     outputs.make_tables(tmp_path, page)
     for line, below in commands(page):
         if line not in PRINTED:

@@ -79,7 +79,7 @@ def test_ids_and_frames():
     pairs = ls.Pairs(must=[("a", "b")], cannot=[("a", "c")])
     assert pair_auc(X, pairs).auc == 1.0
     assert pair_auc(X.to_numpy(), pairs, sample_ids="abcd").auc == 1.0
-    with pytest.raises(ValueError, match="names row 'a'"):
+    with pytest.raises(ValueError, match="contains row 'a'"):
         pair_auc(X.to_numpy(), pairs)
 
 
@@ -277,8 +277,12 @@ def test_contradictions_are_left_out_as_the_selector_does():
         ({"n_features": 3}, ValueError, r"\[5\] for one number"),
         ({"n_features": [2.5]}, ValueError, "whole numbers"),
         ({"pairs": [(0, 1)]}, TypeError, "must be a linkselect.Pairs"),
-        ({"pairs": ls.Pairs(must=[(0, 999)])}, ValueError, "names row 999"),
-        ({"pairs": ls.Pairs([(0, 1)], n_samples=9)}, ValueError, "row numbers of 9 samples, but X has 90"),
+        ({"pairs": ls.Pairs(must=[(0, 999)])}, ValueError, "contains row 999"),
+        (
+            {"pairs": ls.Pairs([(0, 1)], n_samples=9)},
+            ValueError,
+            "row numbers of 9 samples, but X has 90",
+        ),
     ],
 )
 def test_mistakes_are_answered(arguments, error, message):

@@ -290,7 +290,7 @@ def test_an_unset_random_state_is_seeded(problem):
         ),
         ({"pairs": Pairs(cannot=[(0, 1), (4, 3)])}, "there are no must-links"),
         ({"pairs": Pairs(must=[(i, i + 1) for i in range(119)])}, "there are no cannot-links"),
-        ({"pairs": Pairs(must=[(0, 999)])}, "names row 999, but X has 120 rows"),
+        ({"pairs": Pairs(must=[(0, 999)])}, "contains row 999, but X has 120 rows"),
         (
             {"pairs": Pairs(must=[("a", "b")]), "sample_ids": range(1000, 1120)},
             "No pair has both of its samples in X",

@@ -221,7 +221,7 @@ def test_pairs_of_absent_samples():
     assert len(pair_worth(ConstraintScore(), X, pairs, ids)) == 4
     with pytest.raises(ValueError, match="No pair has both of its samples in X"):
         pair_worth(ConstraintScore(), X, Pairs(must=[(7, 8)]), ids)
-    with pytest.raises(ValueError, match="names row 999"):
+    with pytest.raises(ValueError, match="contains row 999"):
         pair_worth(ConstraintScore(), X, Pairs(must=[(0, 999)]))
 
 

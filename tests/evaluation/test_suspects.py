@@ -132,7 +132,7 @@ def test_pairs_of_absent_samples():
     assert len(suspect_pairs(X, pairs, ids)) == 3
     with pytest.raises(ValueError, match="No pair has both of its samples in X"):
         suspect_pairs(X, Pairs(must=[(7, 8)]), ids)
-    with pytest.raises(ValueError, match="names row 999"):
+    with pytest.raises(ValueError, match="contains row 999"):
         suspect_pairs(X, Pairs(must=[(0, 999)]))
     with pytest.raises(ValueError, match="NaN"):
         suspect_pairs(np.where(X > 1000, np.nan, X), PAIRS)

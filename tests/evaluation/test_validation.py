@@ -335,7 +335,9 @@ def test_no_claim_if_no_label_can_move(estimate_alone):
     X, y = wine()
     found = validate(FisherScore(4), X, y, batches=y)
     assert (found.better_than_chance, found.p_value) == (None, None)
-    assert found.reason.startswith("Cannot test against chance. Every batch contains only one class")
+    assert found.reason.startswith(
+        "Cannot test against chance. Every batch contains only one class"
+    )
     assert found.estimate.value > 0.8
 
 

@@ -458,7 +458,7 @@ def test_too_few_proposals_are_reported(X):
         found = ls.LaplacianScore(neighbors_transformer=few).fit(X)
     assert_array_equal(found.scores_, ls.LaplacianScore(n_neighbors=4).fit(X).scores_)
     some = RadiusNeighborsTransformer(radius=4.0)
-    with pytest.warns(UserWarning, match=r"Let the transformer propose more"):
+    with pytest.warns(UserWarning, match=r"Configure the transformer to return more"):
         ls.LaplacianScore(neighbors_transformer=some).fit(X)
 
 

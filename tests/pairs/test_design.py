@@ -212,18 +212,18 @@ def test_the_limit_of_listed_pairs():
 @pytest.mark.parametrize(
     ("design", "message"),
     [
-        ({}, "Neither same nor different is set"),
+        ({}, "Neither same nor different was passed"),
         (
             {"same": "pateint"},
             "same='pateint' is not a column of the frame. Did you mean 'patient'",
         ),
         (
             {"same": "patient", "across": "x"},
-            "across='x' is not a column.*There are: patient, batch",
+            "across='x' is not a column.*Available: patient, batch",
         ),
-        ({"same": "patient", "max_pairs": 0}, "max_pairs=0, but it is the maximum number"),
-        ({"same": "patient", "max_pairs": 1.5}, "max_pairs=1.5, but it is the maximum number"),
-        ({"same": "patient", "max_pairs": True}, "max_pairs=True, but it is the maximum number"),
+        ({"same": "patient", "max_pairs": 0}, "max_pairs=0, but the maximum number"),
+        ({"same": "patient", "max_pairs": 1.5}, "max_pairs=1.5, but the maximum number"),
+        ({"same": "patient", "max_pairs": True}, "max_pairs=True, but the maximum number"),
         (
             {"same": "patient", "across": "disease"},
             "^No two rows have the same patient but differ in disease, so there are no must-links. "
@@ -248,7 +248,7 @@ def test_a_kind_without_pairs_is_reported():
     [
         ([1, 2], TypeError, "frame is a list, but must be a pandas or polars"),
         ("m.csv", TypeError, "frame is a str.*read_csv"),
-        (pl.LazyFrame(STUDY), TypeError, "frame is a LazyFrame.*collect it first"),
+        (pl.LazyFrame(STUDY), TypeError, "frame is a LazyFrame.*collect the data first"),
         ({"x": [[1], [2]]}, TypeError, "same='x' has values that cannot be compared"),
         (pd.DataFrame([[1, 2]], columns=["x", "x"]), ValueError, "has several columns named 'x'"),
         ({"x": [1, 2], "y": [1]}, ValueError, "different lengths: 2, 1"),

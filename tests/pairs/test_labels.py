@@ -128,7 +128,7 @@ def test_no_pairs_all_pairs_and_too_many_pairs():
             ValueError, match=rf"n_{kind}={total + 1}, .* imply {total} {kind}-links\."
         ) as caught:
             Pairs.from_labels(y, **{f"n_{kind}": total + 1})
-        assert caught.value.hint == f"Choose 0 to {total}, or None for all."
+        assert caught.value.hint == f"Choose a number from 0 to {total}, or None for all links."
         assert caught.value.parameter == f"n_{kind}"
 
 

@@ -60,8 +60,8 @@ def test_csv_from_spreadsheets_in_other_locales(sign, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "must begin with a,b,link"),
-        ("x,y,link\n0,1,must\n", "must begin with a,b,link"),
+        ("", "must begin with the header a,b,link"),
+        ("x,y,link\n0,1,must\n", "must begin with the header a,b,link"),
         ("a,b,link\n0,1,must\n0,2,maybe\n", "line 3: 0,2,maybe is not a pair"),
         ("a,b,link\n0,,must\n", "line 2"),
         ("a,b,link\n0,1\n", "line 2"),

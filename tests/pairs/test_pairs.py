@@ -95,7 +95,7 @@ def test_union(must, cannot, more_must, more_cannot):
 
 
 def test_union_of_other_row_numbers_is_refused():
-    with pytest.raises(ValueError, match="mean different samples"):
+    with pytest.raises(ValueError, match="refer to different samples"):
         Pairs(must=[(0, 1)], n_samples=3) | Pairs(must=[(0, 1)], n_samples=4)
     with pytest.raises(TypeError):
         Pairs() | [(0, 1)]
@@ -162,7 +162,9 @@ def test_the_error_separates_the_chain_from_the_hint():
     for error in (caught.value, pickle.loads(pickle.dumps(caught.value))):
         assert error.problem.startswith("1 cannot-link contradicts the must-links: ")
         assert error.problem.endswith("must-links connect its samples: 0 = 1 = 2.")
-        assert error.hint.startswith("Correct the pairs (Pairs.conflicts() lists all), or pass")
+        assert error.hint.startswith(
+            "Correct the pairs (Pairs.conflicts() lists all conflicts), or"
+        )
         assert str(error) == f"{error.problem} {error.hint}"
 
 
@@ -174,7 +176,7 @@ def test_a_long_chain_is_shortened_in_the_message():
 
 
 def test_row_numbers_are_checked_if_the_number_of_rows_is_known():
-    message = "A pair names 100, but with n_samples=10, .* row numbers from 0 to 9"
+    message = "A pair contains 100, but with n_samples=10, .* row numbers from 0 to 9"
     with pytest.raises(ValueError, match=message):
         Pairs(must=[(0, 100)], n_samples=10)
     with pytest.raises(ValueError, match="n_samples='x'"):
@@ -221,7 +223,7 @@ def test_row_numbers_go_from_0_to_the_last_row(sample):
     assert Pairs(must=[(0, np.int8(9))], n_samples=np.int64(10)).must == ((0, 9),)
     message = refusal_of(lambda: Pairs(must=[(5, sample)], n_samples=10))
     assert message == (
-        f"A pair names {sample!r}, but with n_samples=10, samples must be row numbers from 0 "
+        f"A pair contains {sample!r}, but with n_samples=10, samples must be row numbers from 0 "
         "to 9. Omit n_samples to use other ids."
     )
 
@@ -261,8 +263,8 @@ def test_a_union_keeps_the_number_of_rows():
     assert (none | none).n_samples is None
     message = refusal_of(lambda: ten | Pairs(n_samples=9))
     assert message == (
-        "Cannot join pairs with n_samples=10 and pairs with n_samples=9: their row numbers mean "
-        "different samples. Name samples by id to join them."
+        "Cannot join pairs with n_samples=10 and pairs with n_samples=9: their row numbers refer "
+        "to different samples. Use sample ids to join the pairs."
     )
 
 

@@ -20,7 +20,7 @@ def test_counts_groups_and_conflicts():
     assert "<strong>5 pairs</strong>" in html
     assert found[:2] == ["must-links", "3"]
     assert found[3:5] == ["cannot-links", "2"]
-    assert found[6:8] == ["samples named", "5"]
+    assert found[6:8] == ["samples in pairs", "5"]
     assert found[9:11] == ["groups joined by must-links", "2"]
     assert found[12:14] == ["conflicts", "1"]
     assert "must-links connect its samples: &#x27;a&#x27; = &#x27;b&#x27; = &#x27;c&#x27;" in html
@@ -66,4 +66,4 @@ def test_at_most_three_entries_are_shown():
 def test_groups_of_two_or_more_are_counted():
     found = cells(Pairs(must=[(0, 1)], cannot=[(2, 3), (3, 4)])._repr_html_())
     assert found[9:12] == ["groups joined by must-links", "1", "(0, 1)"]
-    assert found[6:9] == ["samples named", "5", "0, 1, 2, …"]
+    assert found[6:9] == ["samples in pairs", "5", "0, 1, 2, …"]

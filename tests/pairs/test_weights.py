@@ -51,10 +51,10 @@ def test_operations_keep_weights():
     ("weights", "message"),
     [
         ([1.0], "must_weights has 1 weight for 2 must-links"),
-        ([1, 0], r"pair \('b', 'c'\) the weight 0, but weights must be positive"),
-        ([-2, 1], r"pair \('a', 'b'\) the weight -2,"),
-        ([1, np.inf], r"pair \('b', 'c'\) the weight inf,"),
-        ([np.nan, 1], r"pair \('a', 'b'\) the weight nan,"),
+        ([1, 0], r"contains 0 for the pair \('b', 'c'\), but weights must be positive"),
+        ([-2, 1], r"contains -2 for the pair \('a', 'b'\),"),
+        ([1, np.inf], r"contains inf for the pair \('b', 'c'\),"),
+        ([np.nan, 1], r"contains nan for the pair \('a', 'b'\),"),
     ],
 )
 def test_wrong_weights_are_refused(weights, message):

@@ -140,7 +140,7 @@ def test_an_unexpected_data_set_is_refused_and_not_cached(site, tmp_path):
         load_dataset("Ionosphere")
     assert not list(tmp_path.rglob("*.npz"))
     assert f"The file from {site.address}/ionosphere" in str(caught.value)
-    assert "LINKSELECT_UCI sets another download address" in str(caught.value)
+    assert "set another download address with LINKSELECT_UCI" in str(caught.value)
 
 
 def test_a_cache_that_cannot_be_written(site, tmp_path, monkeypatch):

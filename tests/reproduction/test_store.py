@@ -194,7 +194,7 @@ def test_a_damaged_store(store):
     content = bytearray(store.path.read_bytes())
     content[4096:] = b"\xff" * (len(content) - 4096)
     store.path.write_bytes(content)
-    with pytest.raises(StoreError, match="Move it to start"):
+    with pytest.raises(StoreError, match="Move this file to start"):
         store.find([UNIT, Unit("curve", "Wine", "Variance", 0)])
 
 

@@ -97,7 +97,7 @@ def test_several_columns_of_labels_are_left_for_a_later_check():
 @pytest.mark.parametrize(
     ("y", "message"),
     [
-        ([0.5, 1.0], "y has the value 0.5, but classes are whole numbers"),
+        ([0.5, 1.0], "y has the value 0.5, but class labels must be whole numbers"),
         ([1.0, np.nan, np.inf], "y has the value inf"),
         ([1.0, 1j], "Complex data not supported"),
     ],

@@ -439,7 +439,7 @@ def test_counts_cannot_be_negative():
 def test_cannot_links_alone_are_not_used():
     X, pairs, _ = table()
     cannot = ls.Pairs(cannot=pairs.cannot)
-    with pytest.warns(UserWarning, match="learns from must-links, but there are only cannot"):
+    with pytest.warns(UserWarning, match="learns from must-links, but only cannot"):
         fitted = ls.LinkSelector(5).fit(X, pairs=cannot)
     assert_same(fitted, ls.LinkSelector(5).fit(X), rtol=0)
     both = ls.LinkSelector(5).fit(X, pairs=pairs)

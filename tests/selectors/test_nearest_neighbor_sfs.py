@@ -19,7 +19,7 @@ def test_neighbours_need_labels(wine):
     pairs = ls.Pairs.from_labels(y, n_must=5, n_cannot=5, random_state=0)
     with pytest.raises(ValueError, match=r"requires y to be passed.*fit\(X, pairs=pairs\)"):
         selector.fit(X, pairs=pairs)
-    with pytest.raises(ValueError, match="y has only the class 7, but NearestNeighborSFS compares"):
+    with pytest.raises(ValueError, match="y contains only the class 7, but NearestNeighborSFS"):
         selector.fit(X, np.full(len(y), 7))
     with pytest.raises(ValueError, match="y has no labels, but NearestNeighborSFS compares"):
         selector.fit(X, np.full(len(y), -1))

@@ -46,9 +46,7 @@ def test_weights_are_used_or_refused_by_name(estimator):
     if getattr(estimator, "mode", "supervised") != "supervised":
         uses = False
     if not uses:
-        message = (
-            rf"^{name_of(estimator)}\S* does not use weights of pairs\. Omit must_weights and"
-        )
+        message = rf"^{name_of(estimator)}\S* does not use weights of pairs\. Omit must_weights and"
         with pytest.raises(ValueError, match=message):
             clone(estimator).fit(X, pairs=weighted)
         clone(estimator).fit(X, pairs=Pairs(MUST, CANNOT, must_weights=[1, 1, 1]))

@@ -10,7 +10,7 @@ from tests.helpers.problems import partly_labelled
 
 def test_too_few_steps_are_reported():
     X, y = partly_labelled(5, 30, 20)
-    with pytest.warns(ConvergenceWarning, match=r"stopped after .*tol=1e-10. Raise max_iter"):
+    with pytest.warns(ConvergenceWarning, match=r"not converge .*tol=1e-10. Increase max_iter"):
         found = ls.SCGS(tol=1e-10, max_iter=1).fit(X, y)
     assert found.violation_ > 1e-10
     assert found.n_iter_ >= 1

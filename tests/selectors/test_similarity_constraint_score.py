@@ -122,8 +122,8 @@ def test_widths(wine):
 def test_features_out_of_scale_are_reported():
     X, y = load_breast_cancer(return_X_y=True)
     message = (
-        r"sigma=1 is too small for \d+ of 30 features.*half of the must-links .* more than 3\.7 "
-        r"apart \(in feature 23, more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
+        r"sigma=1 is too small for \d+ of 30 features.*half of the must-links.* more than 3\.7 "
+        r"\(in feature 23, by more than \d+\).*MinMaxScaler.*sigma=\"auto\".*sigma=\"target\""
     )
     pairs = ls.Pairs.from_labels(y, n_must=50, n_cannot=50, random_state=0)
     frame = pd.DataFrame(X).add_prefix("f")

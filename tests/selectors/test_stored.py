@@ -148,7 +148,9 @@ def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
 @pytest.mark.parametrize("selector", IN_MEMORY, ids=repr)
 def test_other_selectors_need_samples_in_memory(selector, samples, tmp_path):
     X, classes = samples
-    with pytest.raises(TypeError, match=r"requires all samples in memory, but X is X\.npy") as caught:
+    with pytest.raises(
+        TypeError, match=r"requires all samples in memory, but X is X\.npy"
+    ) as caught:
         clone(selector).fit(stored(tmp_path, X), classes)
     assert "open_stored(X).take(rows)" in caught.value.hint
 
@@ -353,7 +355,7 @@ def test_transform_refuses_what_it_was_not_fitted_to(samples, tmp_path):
     with pytest.raises(TypeError, match="inverse_transform requires all samples in memory"):
         selector.inverse_transform(small)
     selector.set_output(transform="pandas")
-    with pytest.raises(ValueError, match="would read all of X.parquet into a data frame"):
+    with pytest.raises(ValueError, match="all of X.parquet would be read into a data frame"):
         selector.transform(tmp_path / "X.parquet")
 
 

@@ -1,4 +1,4 @@
-"""Count queries whose nearest neighbour has their class, for each additional feature."""
+"""Number of correctly classified queries of a 1-NN classifier for each additional feature."""
 
 from collections.abc import Callable
 from functools import cache
@@ -11,11 +11,11 @@ from linkselect._arrays import IntArray
 
 @cache
 def count_hits() -> Callable[..., IntArray] | None:
-    """Compile the count of hits over references sorted by distance; return None without numba.
+    """Return a compiled function that counts hits, or None if numba is not installed.
 
-    A hit is a query whose nearest neighbour has its class. An additional feature never decreases a
-    distance, so the search for a neighbour stops at the first reference that was already farther
-    away than the nearest one found.
+    A hit is a query whose nearest neighbour belongs to the same class. References are sorted by
+    distance. An additional feature never decreases a distance, so the search for a neighbour stops
+    at the first reference whose previous distance exceeds that of the nearest one found so far.
     """
     try:
         from numba import njit

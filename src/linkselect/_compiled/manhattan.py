@@ -1,4 +1,4 @@
-"""Manhattan distances with each difference truncated at 1, as ReliefF needs them."""
+"""Manhattan distances for ReliefF, in which each difference is truncated at 1."""
 
 from collections.abc import Callable
 from functools import cache
@@ -16,10 +16,11 @@ ROWS_AT_ONCE = 64
 
 @cache
 def manhattan_distances() -> Callable[[NDArray[Any], NDArray[Any], bool], NDArray[Any]] | None:
-    """Compile sums of `minimum(|a - b|, 1)` or of `|a - b|`; return None without numba.
+    """Return a compiled function for Manhattan distances, or None if numba is not installed.
 
-    The loop is several times as fast as SciPy's `cdist`. It only proposes neighbours, which are
-    then compared in float64, so the scores are the same either way.
+    The function computes sums of `minimum(|a - b|, 1)` or of `|a - b|` and is several times as fast
+    as SciPy's `cdist`. It is only used to find candidate neighbours, which are then compared in
+    float64, so it does not affect the scores.
     """
     try:
         from numba import njit

@@ -1,4 +1,4 @@
-"""Pair sums of the similarity criterion, for many candidate features at once."""
+"""Pair sums of the similarity criterion, computed for many candidate features at once."""
 
 from collections.abc import Callable
 from functools import cache
@@ -29,23 +29,23 @@ TINY = 1e-16
 
 
 class PairSums(NamedTuple):
-    """Compiled sums over pairs i < j of samples sorted by group."""
+    """Compiled functions for sums over pairs i < j of samples that are sorted by group."""
 
     must_parts: Callable[..., FloatArray]
-    """Sum `(1 - w k)^2` over pairs inside groups, for several features side by side."""
+    """Function for the sum of `(1 - w k)^2` over pairs within groups, for several features."""
     cannot_parts: Callable[..., FloatArray]
-    """Sum `(w k)^2` over pairs across groups, for several features."""
+    """Function for the sum of `(w k)^2` over pairs between groups, for several features."""
 
 
 def _kernel_coefficients() -> NDArray[np.float32]:
-    """Return a polynomial that approximates `exp(-x)` with a relative error below 2^-26."""
+    """Return a polynomial approximation of `exp(-x)` with a relative error below 2^-26."""
     fitted = Chebyshev.interpolate(lambda x: np.exp(-x), 5, domain=[0, LARGEST_EXPONENT])
     return fitted.convert(kind=Polynomial).coef.astype(np.float32)
 
 
 @cache
 def pair_sums() -> PairSums | None:
-    """Compile the loops; return None without numba."""
+    """Return the compiled functions, or None if numba is not installed."""
     try:
         from numba import njit
     except ImportError:

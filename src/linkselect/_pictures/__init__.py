@@ -1,4 +1,4 @@
-"""Read a folder of pictures as a table: one row per picture, features with readable names."""
+"""Read a folder of pictures as a table with one row per picture and readable feature names."""
 
 from linkselect._pictures.folder import (
     PictureFolder,

@@ -1,4 +1,4 @@
-"""Open pictures upright and reduced in size; refuse those too large for memory."""
+"""Open pictures upright and at reduced size, and reject those too large for memory."""
 
 import io
 import os
@@ -13,7 +13,8 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-# Supported files and formats. Pillow knows more, but opens some of them with other programs.
+# Supported files and formats. Pillow supports more formats, but opens some of them with other
+# programs.
 ENDINGS = (".png", ".jpg", ".jpeg", ".tif", ".tiff", ".webp", ".gif", ".bmp")
 FORMATS = ("PNG", "JPEG", "TIFF", "WEBP", "GIF", "BMP")
 # Pictures that are skipped with a note.
@@ -46,7 +47,7 @@ class NoPictureError(Exception):
 
 @contextmanager
 def _regular(file: Path) -> Iterator[BinaryIO]:
-    """Open a regular file; refuse a pipe or device, which might never end."""
+    """Open a regular file, and reject pipes and devices, which might never end."""
     try:
         number = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except OSError as error:
@@ -59,7 +60,7 @@ def _regular(file: Path) -> Iterator[BinaryIO]:
 
 
 def opened(file: Path, side: int) -> Any:
-    """Return a picture in RGB, upright, with no side longer than `side` pixels.
+    """Return an upright RGB picture with no side longer than `side` pixels.
 
     Transparent parts become white. Pictures with more than 8 bits are scaled from the full range of
     their format.
@@ -143,9 +144,9 @@ def as_jpeg(picture: Any, side: int) -> bytes:
 
 
 def shown(file: Path) -> tuple[bytes, str]:
-    """Return a picture for a browser, and its MIME type: the file itself if possible.
+    """Return a picture for a browser, which is the original file if possible, and its MIME type.
 
-    WebP is converted, since browsers ignore the orientation in its metadata.
+    WebP files are converted, because browsers ignore the orientation in their metadata.
     """
     kind = DRAWN.get(file.suffix.lower())
     with _regular(file) as content:

@@ -1,4 +1,4 @@
-"""Read the pictures of a folder: find the files, compute features, and skip unusable files."""
+"""Find the pictures in a folder, compute their features, and skip unusable files."""
 
 import os
 import sqlite3
@@ -55,9 +55,9 @@ class PictureFolder:
     names : tuple of str
         The names of the features.
     left_out : dict of str to str
-        Files that look like pictures but cannot be used, with the reason.
+        Files that look like pictures but cannot be used, each with the reason.
     trouble : str
-        Why the features could not be stored; empty if they were.
+        The reason why the features could not be stored; empty if they were stored.
     """
 
     ids: tuple[str, ...]
@@ -84,13 +84,13 @@ def check_installed() -> None:
         import skimage  # noqa: F401
     except ImportError as error:
         raise ImportError(
-            f"Pictures need {error.name}, which is not installed: "
+            f"Reading pictures requires {error.name}, which is not installed: "
             "pip install 'linkselect[pictures]'"
         ) from None
 
 
 def find_pictures(folder: Path) -> tuple[list[str], dict[str, str]]:
-    """Return the pictures in a folder and its subfolders, and unusable ones with the reason.
+    """Return the pictures in a folder and its subfolders, and the reason for each unusable file.
 
     Hidden files and files of other kinds are ignored.
     """
@@ -132,7 +132,8 @@ def read_folder(
         A SQLite file that stores the features and a thumbnail of each picture. A file that cannot
         be used is left unchanged.
     progress : callable, optional
-        Called with the number of finished pictures, their total number, and the current step.
+        A function that is called with the number of completed pictures, their total number, and the
+        current step.
     """
     families = check_families(families)
     try:
@@ -141,7 +142,7 @@ def read_folder(
     except sqlite3.Error as error:
         found = read_folder(folder, families, progress=progress)
         trouble = (
-            f"{store} cannot store the features ({error}), so they are computed again each time."
+            f"{store} cannot store the features ({error}), so they are recomputed on each start."
         )
         return replace(found, trouble=trouble)
 
@@ -176,13 +177,13 @@ def _read(
     ids, values = zip(*sorted(rows, key=lambda row: row[0]), strict=True)
     every = {one.name: place for place, one in enumerate(named_features())}
     wanted = tuple(one.name for one in named_features(families))
-    # Rounded as when they were computed, which float32 does not preserve: 25.9, not 25.899999618.
+    # Rounded again, because float32 does not preserve rounding: 25.9 is read as 25.899999618.
     X = np.array(values, dtype=np.float64)[:, [every[name] for name in wanted]].round(DIGITS)
     return PictureFolder(ids, X, wanted, dict(sorted(left_out.items())))
 
 
 def thumbnail_of(store: Path, name: str) -> bytes | None:
-    """Return the stored thumbnail of a picture as JPEG; None if there is none."""
+    """Return the stored thumbnail of a picture as JPEG, or None if no thumbnail is stored."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(_read_only(store), uri=True)) as kept:
         found = kept.execute("SELECT thumbnail FROM picture WHERE id = ?", [name]).fetchone()
         return None if found is None else found[0]
@@ -207,7 +208,7 @@ def _connect(store: Path | None) -> sqlite3.Connection:
 
 
 def _known(kept: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    """Return the size and time of each picture in the store, without damaged entries."""
+    """Return the file size and time of each picture in the store, without damaged entries."""
     found = kept.execute(
         "SELECT id, size, time FROM picture WHERE trouble IS NOT NULL OR length(features) = ?",
         [4 * len(named_features())],
@@ -227,7 +228,7 @@ Measured = tuple[str, tuple[bytes | None, bytes | None, str | None]]
 
 
 def _batches(folder: Path, names: Sequence[str]) -> Iterator[list[Measured]]:
-    """Compute the features of pictures in threads, in batches."""
+    """Compute the features of pictures in batches, using several threads."""
     with warnings.catch_warnings(), ThreadPoolExecutor(MOST_THREADS) as threads:
         warnings.simplefilter("ignore")  # about metadata, and about sizes, which are checked
         for start in range(0, len(names), BATCH):

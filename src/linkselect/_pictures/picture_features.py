@@ -22,7 +22,7 @@ LEVELS = 16
 
 
 class Region(NamedTuple):
-    """A part of a picture, in fractions of its height and width from the top left."""
+    """A part of a picture, as fractions of its height and width from the top left."""
 
     top: float
     left: float
@@ -31,14 +31,14 @@ class Region(NamedTuple):
 
 
 class NamedFeature(NamedTuple):
-    """A picture feature: its name, and the region that it describes."""
+    """The name of a picture feature, and the region that it describes."""
 
     name: str
     region: Region
 
 
 class Family(NamedTuple):
-    """A family of features."""
+    """A family of picture features."""
 
     what: str
     """Description for help texts."""
@@ -47,11 +47,11 @@ class Family(NamedTuple):
     grid: int
     """Number of grid cells in each direction."""
     measure: Callable[[FloatArray, FloatArray], FloatArray]
-    """Compute values of shape (grid, grid, kinds) from Lab colours and edges."""
+    """Function that computes values of shape (grid, grid, kinds) from Lab colours and edges."""
 
 
 def _fields(values: NDArray[Any], grid: int) -> NDArray[Any]:
-    """Split a picture into grid cells: shape (grid, grid, pixels per cell, ...)."""
+    """Split a picture into grid cells, with shape (grid, grid, pixels per cell, ...)."""
     size = SIDE // grid
     cut = values.reshape(grid, size, grid, size, *values.shape[2:]).swapaxes(1, 2)
     return cut.reshape(grid, grid, size * size, *values.shape[2:])
@@ -86,7 +86,7 @@ def _texture(lab: FloatArray, edges: FloatArray) -> FloatArray:
 
 
 def _lines(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the proportion of lines in four directions: histograms of oriented gradients."""
+    """Return the proportions of lines in four directions (histograms of oriented gradients)."""
     from skimage.feature import hog
 
     grid = FAMILIES["hog"].grid
@@ -165,19 +165,19 @@ def _place(grid: int, row: int, column: int) -> str:
 
 
 def check_families(names: Sequence[str]) -> tuple[str, ...]:
-    """Check the names of families; return each once, in the order of computation."""
+    """Check the names of families, and return each name once, in the order of computation."""
     unknown = [name for name in names if name not in FAMILIES]
     if unknown or not names:
         raise GuidedValueError(
             f"features={unknown[0] if unknown else ''!r} is not a family of picture features.",
-            f"Choose from {', '.join(FAMILIES)}, separated by commas.",
+            f"Choose one or more of {', '.join(FAMILIES)}, separated by commas.",
             "features",
         )
     return tuple(name for name in FAMILIES if name in names)
 
 
 def measure(pixels: NDArray[Any]) -> NDArray[np.float32]:
-    """Compute all families of features of an RGB picture of SIDE x SIDE pixels from 0 to 1."""
+    """Compute all features of an RGB picture of SIDE x SIDE pixels with values from 0 to 1."""
     from skimage.color import rgb2lab
     from skimage.filters import sobel
 

@@ -194,8 +194,7 @@ def _check_names(X: Any) -> None:
     raise GuidedValueError(
         f"X has {many(len(twice), 'duplicate column name')}: "
         f"{_listed([repr(name) for name in twice])}.",
-        "Rename the columns, or keep only the first column of each name: X.loc[:, "
-        "~X.columns.duplicated()].",
+        "Rename the columns, or keep the first of each name: X.loc[:, ~X.columns.duplicated()].",
         "X",
     )
 
@@ -366,15 +365,14 @@ class Given:
         """
         if isinstance(y, Pairs):
             raise GuidedTypeError(
-                "The second argument, y, must contain one label per sample, but it is a Pairs "
-                "object.",
+                "The argument y must contain one label per sample, but it is a Pairs object.",
                 "Pass pairs by keyword: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
         listed = isinstance(y, list | tuple) and len(y) > 0
         if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
-                f"The second argument, y, must contain one label per sample, but y[0] is {y[0]!r}.",
+                f"The argument y must contain one label per sample, but y[0] is {y[0]!r}.",
                 f"Pass pairs by keyword: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )

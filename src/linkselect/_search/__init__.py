@@ -1,1 +1,1 @@
-"""Subset searches, which evaluate a feature by its benefit given the features already selected."""
+"""Subset searches, which evaluate each feature in the context of those already selected."""

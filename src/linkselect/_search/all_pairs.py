@@ -1,10 +1,10 @@
-"""The similarity criterion over all pairs of grouped samples, by matrix products.
+"""The similarity criterion over all pairs of grouped samples, evaluated by matrix products.
 
 Let `A = w^2` and `B = T w`, which are positive semidefinite and non-negative. Adding feature r
 changes the criterion by `sum A k_r^2 - sum A + 2 (sum B - sum B k_r)`. The term `sum B (1 - k_r)`
 equals `sum_p t_p' L t_p`, with the terms t of `k_r` (see `kernel_terms`) and the Laplacian L of B.
-So the change is a sum of quadratic forms, one per term. The sum over the first terms is a lower
-bound, which excludes most candidates before the other terms are computed.
+The change is therefore a sum of quadratic forms, one per term. The sum over the first terms is a
+lower bound, which excludes most candidates before the remaining terms are computed.
 """
 
 from functools import partial
@@ -49,35 +49,38 @@ BYTES_PER_PAIR = 4 * 8 + 2 * 4
 
 
 def memory_needed(n_samples: int) -> int:
-    """Return the approximate memory of the matrices over all pairs, in bytes."""
+    """Return the approximate memory of all n_samples x n_samples matrices, in bytes."""
     return BYTES_PER_PAIR * n_samples * n_samples // 2
 
 
 class _Rows(NamedTuple):
-    """A block of rows of the kernel matrix; its columns start at the diagonal."""
+    """A block of rows of the kernel matrix, with the columns from the diagonal onwards."""
 
     rows: slice
     alike: slice
-    """The columns up to the end of the last group of these rows; T is 0 in all others."""
+    """The columns up to the end of the last group of these rows.
+
+    The target T is 0 in all later columns.
+    """
     similarity: FloatArray
     target: FloatArray
 
 
 class GroupCriterion(SimilarityCriterion):
-    """Base class for the criterion over all ordered pairs of samples that have a group.
+    """Base class for the criterion over all ordered pairs of samples with a group.
 
     Attributes
     ----------
     must, cannot : float
-        The sums of squared errors over pairs inside groups and across groups.
+        The sums of squared errors over pairs within groups and between groups.
     sum_squared, sum_alike : float
-        The sums of A and of B.
+        The sums over all entries of the matrices A and B.
     squared_remainder, plain_remainder : ndarray of shape (n_features,)
-        Bounds of the truncation error of the kernel terms, for `k^2` and for `k`.
+        Bounds on the truncation error of the kernel terms for `k^2` and for `k`.
     input_rounding : ndarray of shape (n_features,)
-        Bounds of the error due to rounding of the scaled values.
+        Bounds on the error caused by rounding of the scaled values.
     n_terms : int
-        The largest number of terms of a kernel.
+        The largest number of terms into which a kernel is split.
     """
 
     must: float
@@ -94,42 +97,42 @@ class GroupCriterion(SimilarityCriterion):
         self.sigma = sigma
 
     def must_part(self) -> float:
-        """Return the must-link part of the criterion, which never decreases."""
+        """Return the must-link part of the criterion, which additional features never decrease."""
         return float(self.must)
 
     def criterion(self) -> float:
-        """Return the criterion of the features selected so far."""
+        """Return the value of the criterion for the features selected so far."""
         return float(self.must + self.cannot)
 
     def standard_error(self) -> float:
-        """Return 0, because no pairs are sampled."""
+        """Return a standard error of 0, because no pairs are sampled."""
         return 0.0
 
     def magnitude(self) -> float:
-        """Return an upper bound of the change by any candidate; the diagonal never changes."""
+        """Return an upper bound on the change of the criterion by any candidate."""
         return float(self.sum_squared + 2 * self.sum_alike - 3 * self.n_samples)
 
     def rounding(self) -> float:
-        """Return the difference below which two values computed by products count as equal."""
+        """Return the difference below which values computed by matrix products count as equal."""
         products = form_rounding(self.n_samples, self.n_terms)
         return products * float(self.sum_squared + 2 * self.sum_alike) + self.tie()
 
     def _truncation(self, features: Any) -> Any:
-        """Bound the contribution of truncated terms and of rounded inputs to the change."""
+        """Return a bound on the effect of truncated terms and rounded inputs on the change."""
         squared = self.squared_remainder[features] * self.sum_squared
         plain = 4 * self.plain_remainder[features] * self.sum_alike
         return squared + plain + self._rounding_of_inputs(features)
 
     def _rounding_of_inputs(self, features: Any) -> Any:
-        """Bound the effect of rounding the scaled values, which is large only for wide ranges."""
+        """Return a bound on the effect of rounding the scaled values."""
         return self.input_rounding[features] * (2 * self.sum_squared + 4 * self.sum_alike)
 
 
 class AllPairs(GroupCriterion):
-    """The criterion over all ordered pairs of grouped samples, in memory.
+    """The criterion over all ordered pairs of grouped samples that are in memory.
 
     Only blocks on and above the diagonal are stored. The contribution of a block to the full sum is
-    twice its sum minus the sum of its square part. The diagonal contributes no error.
+    twice its sum minus the sum of its square diagonal part. The diagonal itself has no error.
 
     Parameters
     ----------
@@ -166,7 +169,7 @@ class AllPairs(GroupCriterion):
         self._prepare_step()
 
     def _centred(self) -> FloatArray:
-        """Shift the midrange of each feature to 0, then divide by sigma."""
+        """Subtract the midrange from each feature, and divide the result by sigma."""
         middle = self.columns.max(axis=1) / 2 + self.columns.min(axis=1) / 2
         return (self.columns - middle[:, None]) / self.sigma
 
@@ -175,7 +178,7 @@ class AllPairs(GroupCriterion):
         return max(2, MAX_BYTES_FOR_TERMS // (2 * 8 * self.columns.size))
 
     def _all_terms(self, scaled: FloatArray) -> tuple[Terms, FloatArray]:
-        """Compute the kernel terms of all features, and bounds of their truncation errors."""
+        """Compute the kernel terms of all features, and bounds on their truncation errors."""
         room = self._room()
         parts = slices(self.n_features, FEATURES_PER_BLOCK)
         found = self.map(lambda part: kernel_terms(scaled[part], room), parts)
@@ -199,13 +202,13 @@ class AllPairs(GroupCriterion):
         self.upper = np.full(self.n_features, np.inf)
 
     def _measure(self) -> None:
-        """Compute the sums of squared errors inside and across groups, and of A and B."""
+        """Compute the sums of squared errors within and between groups, and the sums of A and B."""
         sums = np.sum(self.map(_sums_of_block, self.blocks), axis=0)
         self.must, self.cannot, sum_inside, self.sum_alike = sums
         self.sum_squared = sum_inside + self.cannot
 
     def _matrices(self) -> Matrices:
-        """Return A and the Laplacian of B."""
+        """Return the matrix A and the Laplacian of the matrix B."""
         if self.matrices is None:
             prepared = self.map(_matrices_of_block, self.blocks)
             laplacian = [part for _, part in prepared]
@@ -240,14 +243,14 @@ class AllPairs(GroupCriterion):
             self.screen.add(kernel, cannot_before - self.cannot + rounding)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the criterion after adding each of the candidates."""
+        """Return the value of the criterion after adding each of the candidates."""
         changes = self._changes_by_terms(candidates)
         for position in np.flatnonzero(self._truncation(candidates) > self.rounding()):
             changes[position] = self._direct_change(candidates[position])
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate with the least criterion; ties are resolved by lowest index."""
+        """Return the candidate that minimises the criterion, and the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         if values is None:
@@ -267,7 +270,7 @@ class AllPairs(GroupCriterion):
         return lowest_of_ties(near, changes, self.tie())
 
     def _not_ruled_out(self, candidates: IntArray) -> IntArray:
-        """Add terms until only candidates within rounding error of the best remain."""
+        """Return the candidates that may be the best one, given bounds and rounding errors."""
         if self.screen is not None:
             candidates = self.screen.not_ruled_out(candidates, self.sum_alike)
             # If the kernel has nearly vanished, single precision separates few candidates.
@@ -284,7 +287,7 @@ class AllPairs(GroupCriterion):
         return self._rule_out(alive, (squared, laplacian), self.rounding())
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
-        """Keep candidates whose lower bound, refined term by term, stays below the best value."""
+        """Return the candidates whose lower bound, refined by term, is below the best value."""
         lower = -self.sum_squared - slack - self._rounding_of_inputs(alive)
         for position, pair_of_terms in enumerate(zip_longest(self.squared_terms, self.plain_terms)):
             forms = self._forms_of_terms(pair_of_terms, matrices, alive)
@@ -306,7 +309,7 @@ class AllPairs(GroupCriterion):
         matrices: Matrices,
         features: IntArray,
     ) -> FloatArray:
-        """Compute the contribution of one term to the change, for the given features."""
+        """Compute the contribution of one kernel term to the change for the given features."""
         squared_term, plain_term = pair_of_terms
         squared, laplacian = matrices
         dtype = squared[0].dtype
@@ -336,7 +339,7 @@ class AllPairs(GroupCriterion):
         self.upper[feature] = change + self._truncation(feature) + self.rounding()
 
     def _forms(self, vectors: NDArray[Any], matrix: Blocks) -> FloatArray:
-        """Compute `v' M v` for each row v, where the blocks of M include both triangles."""
+        """Compute `v' M v` for each row v; the blocks of M account for both triangles."""
 
         def block_forms(block: tuple[_Rows, NDArray[Any]]) -> FloatArray:
             (rows, *_), part = block
@@ -369,10 +372,10 @@ class AllPairs(GroupCriterion):
 
 
 def _coarse(matrix: Blocks) -> Blocks:
-    """Convert to float32, with values whose products would be subnormal set to 0.
+    """Convert a matrix to float32; values whose products would be subnormal are set to 0.
 
-    Subnormal numbers slow down products a hundredfold and are negligible compared with the ones on
-    the diagonal.
+    Subnormal numbers make products a hundred times slower, and they are negligible compared with
+    the entries of 1 on the diagonal.
     """
     return [np.where(np.abs(part) < TINY, 0.0, part).astype(np.float32) for part in matrix]
 
@@ -396,7 +399,7 @@ def _sums_of_block(block: _Rows) -> tuple[float, float, float, float]:
 
 
 def _matrices_of_block(block: _Rows) -> tuple[FloatArray, FloatArray]:
-    """Compute a block of A and of -B."""
+    """Compute a block of the matrix A and of the matrix -B."""
     n_alike = block.alike.stop - block.alike.start
     squared = block.similarity * block.similarity
     laplacian = block.similarity[:, :n_alike] * -block.target[:, :n_alike]
@@ -406,7 +409,7 @@ def _matrices_of_block(block: _Rows) -> tuple[FloatArray, FloatArray]:
 
 
 def _count_both_sides(part: FloatArray, rows: slice) -> None:
-    """Double the entries right of a block's square part, in place, to include both triangles."""
+    """Double the entries outside the square diagonal part of a block to count both triangles."""
     part[:, rows.stop - rows.start :] *= 2
 
 

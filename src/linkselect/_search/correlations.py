@@ -1,4 +1,4 @@
-"""Correlations of some features with all features, computed in blocks."""
+"""Correlations of given features with all features, computed in blocks."""
 
 from collections.abc import Iterator
 
@@ -17,9 +17,10 @@ FEWEST_FOR_COPIES = 10
 def correlated(
     X: Samples, features: IntArray, least: float
 ) -> Iterator[list[tuple[int, int, float]]]:
-    """Yield, block by block, all pairs of a given and another feature with `|r| >= least`.
+    """Yield all pairs of a given feature and another feature with `|r| >= least`, in blocks.
 
-    Each pair is a tuple of the position in `features`, the other feature and the correlation.
+    Each pair is a tuple of the position of the given feature in `features`, the other feature and
+    their correlation.
     """
     wanted = standardized(X.own_values(features).astype(np.float64))
     # One BLAS thread, since the order of its sums depends on the number of threads.
@@ -32,7 +33,10 @@ def correlated(
 
 
 def standardized(columns: FloatArray) -> FloatArray:
-    """Centre columns and scale them to length 1; constant columns and those with gaps become 0."""
+    """Centre columns and scale them to unit norm.
+
+    Columns that are constant or contain missing values become 0.
+    """
     with np.errstate(all="ignore"):
         # Divide by the largest value first, because the square of a large value overflows.
         columns = columns / np.abs(columns).max(axis=0, initial=0)
@@ -44,7 +48,7 @@ def standardized(columns: FloatArray) -> FloatArray:
 
 
 def copies_of(X: Samples, features: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield each given feature with each of its exact or near copies, as (feature, copy)."""
+    """Yield a tuple (feature, copy) for each exact or near copy of each given feature."""
     if X.shape[0] >= FEWEST_FOR_COPIES and len(features):
         for near in correlated(X, features, COPY):
             yield from ((int(features[place]), other) for place, other, _ in near)

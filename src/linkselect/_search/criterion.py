@@ -1,4 +1,4 @@
-"""The interface of the similarity criterion, and functions that its implementations share."""
+"""Interface of the similarity criterion, and functions shared by its implementations."""
 
 from abc import ABC, abstractmethod
 from typing import Any
@@ -18,24 +18,24 @@ CRITERION_ROUNDING = 2.0**-53
 
 
 class SimilarityCriterion(ABC):
-    """The kernel of the features selected so far, and the change by one more feature.
+    """Base class for the similarity criterion of the features selected so far.
 
     The criterion of a subset F is `sum_ij c_ij (w_ij(F) - T_ij)^2`, where `w(F)` is the Gaussian
     kernel on the columns F, `T` the target similarity (1 or 0) and `c` a weight. These are
     equations 33 and 36 of Salmi, Hammouche & Macaire (2020); their equation 32 is the square root.
-    Adding feature r multiplies the kernel by the kernel of that feature alone, `v = w k_r`, and
-    changes the criterion by `sum c (w - v) (2 T - w - v)`. Candidates are compared by this change.
+    If feature r is added, the kernel is multiplied by the kernel of that feature, `v = w k_r`, and
+    the criterion changes by `sum c (w - v) (2 T - w - v)`. Candidates are compared by this change.
     """
 
     n_features: int
 
     @abstractmethod
     def criterion(self) -> float:
-        """Return the criterion of the features selected so far."""
+        """Return the value of the criterion for the features selected so far."""
 
     @abstractmethod
     def magnitude(self) -> float:
-        """Return an upper bound of the change by any candidate."""
+        """Return an upper bound on the change of the criterion by any candidate."""
 
     def tie(self) -> float:
         """Return the difference below which directly evaluated changes count as tied."""
@@ -43,23 +43,24 @@ class SimilarityCriterion(ABC):
 
 
 def form_rounding(n_samples: int, n_terms: int) -> float:
-    """Return a relative error bound for the difference of two changes computed in float64.
+    """Return a relative error bound for the difference of two changes of the criterion.
 
-    docs/bounds.md derives the bound.
+    The bound is derived in docs/bounds.md.
     """
     return max(PRODUCT_ROUNDING, (5 * n_samples + 8 * n_terms**2 + 2048) * 2.0**-53)
 
 
 def lowest_of_ties(features: IntArray, values: FloatArray, rounding: float) -> int:
-    """Return the lowest-numbered feature among those whose value is minimal up to rounding."""
+    """Return the feature with the lowest index among those with minimal value up to rounding."""
     return int(features[values <= values.min() + rounding].min())
 
 
 def one_feature_kernel(difference: Any, sigma: float) -> Any:
-    """Compute kernel values from the differences of one feature, in place.
+    """Compute the Gaussian kernel of one feature from its differences, in place.
 
-    Differences are divided by sigma, not the values themselves: with a large offset, rounding the
-    values would lose digits, while the difference of two close values is exact.
+    The differences are divided by sigma instead of the values. If a feature has a large offset,
+    rounding of scaled values would lose digits, whereas the difference of two close values is
+    exact.
     """
     difference /= sigma
     np.multiply(difference, difference, out=difference)

@@ -1,8 +1,8 @@
 """The similarity criterion on a GPU, evaluated for all candidates at every step.
 
-On the CPU, bounds exclude most candidates. A GPU evaluates all candidates in less time than the
-bounds would take. Candidates within rounding error of the best are evaluated pair by pair, as on
-the CPU.
+On the CPU, most candidates are excluded by bounds. A GPU evaluates all candidates in less time than
+the computation of these bounds would take. As on the CPU, candidates that agree with the best one
+up to rounding error are evaluated pair by pair.
 """
 
 from typing import Any
@@ -23,7 +23,7 @@ TERMS_SIZE = 1 << 28
 
 
 class AllPairsOnDevice(GroupCriterion):
-    """The criterion over all ordered pairs of grouped samples, on a device.
+    """The criterion over all ordered pairs of grouped samples on a device.
 
     Parameters
     ----------
@@ -57,10 +57,10 @@ class AllPairsOnDevice(GroupCriterion):
         self._measure()
 
     def _measure(self) -> None:
-        """Compute the sums of squared errors, A and B, and the change by each feature.
+        """Compute the sums of squared errors, of A and of B, and the change by each feature.
 
-        All results are transferred at once, because waiting for the device takes as long as the
-        sums themselves.
+        All results are transferred in one step, because waiting for the device takes as long as
+        computing the sums.
         """
         xp = self.xp
         # Launch the products first: the device computes them while the rest is being queued.
@@ -82,7 +82,7 @@ class AllPairsOnDevice(GroupCriterion):
         self._measure()
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the criterion after adding each of the candidates."""
+        """Return the value of the criterion after adding each of the candidates."""
         changes = self.changes[candidates]
         unsure = np.flatnonzero(self._truncation(candidates) > self.rounding())
         if len(unsure):
@@ -90,7 +90,7 @@ class AllPairsOnDevice(GroupCriterion):
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate with the least criterion; ties are resolved by lowest index."""
+        """Return the candidate that minimises the criterion, and the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
@@ -101,7 +101,7 @@ class AllPairsOnDevice(GroupCriterion):
         return lowest_of_ties(near, self._direct_changes(near), self.tie())
 
     def _forms(self, terms: Any, matrix: Any) -> Any:
-        """Sum `t' M t` over the terms t of each feature."""
+        """Compute the sum of `t' M t` over the kernel terms t of each feature."""
         n_terms = terms.shape[1]
         parts = []
         for some in slices(self.n_features, max(BLOCK_SIZE // (n_terms * self.n_samples), 1)):
@@ -114,12 +114,12 @@ class AllPairsOnDevice(GroupCriterion):
         return parts[0] if len(parts) == 1 else self.xp.concat(parts)
 
     def _kernels(self, chosen: Any) -> Any:
-        """Compute the kernel matrix of each of the given features alone."""
+        """Compute the kernel matrices of single features."""
         difference = (chosen[:, :, None] - chosen[:, None, :]) / self.sigma
         return self.xp.exp(difference * difference * -0.5)
 
     def _direct_changes(self, features: IntArray) -> FloatArray:
-        """Compute the changes by some features directly, pair by pair."""
+        """Compute the changes of the criterion by some features directly, pair by pair."""
         before = self.similarity[None, :, :]
         found = []
         for some in slices(len(features), max(BLOCK_SIZE // self.n_samples**2, 1)):
@@ -131,7 +131,7 @@ class AllPairsOnDevice(GroupCriterion):
 
 
 class ListedPairsOnDevice(PairCriterion):
-    """The criterion over listed pairs on a device; their similarities are kept on the CPU."""
+    """The criterion over listed pairs on a device; similarities of pairs are stored on the CPU."""
 
     def __init__(self, here: Device, X: Any, target: PairTarget, sigma: float) -> None:
         super().__init__(X.shape[1], target, float(sigma))
@@ -149,7 +149,7 @@ class ListedPairsOnDevice(PairCriterion):
         self.similarity = self.similarity * to_numpy(self._kernels(np.array([feature])))[:, 0]
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the criterion after adding each of the candidates."""
+        """Return the value of the criterion after adding each of the candidates."""
         before = self.here.put(self.similarity)[:, None]
         changes = []
         for some in slices(len(candidates), max(BLOCK_SIZE // max(len(self.similarity), 1), 1)):
@@ -159,7 +159,7 @@ class ListedPairsOnDevice(PairCriterion):
         return self.criterion() + np.concatenate(changes)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate with the least criterion; ties are resolved by lowest index."""
+        """Return the candidate that minimises the criterion, and the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
@@ -176,8 +176,8 @@ class ListedPairsOnDevice(PairCriterion):
 def kernel_terms(here: Device, columns: Any) -> tuple[Any, FloatArray]:
     """Split the Gaussian kernel of each feature into terms by a pivoted Cholesky factorisation.
 
-    Returns the terms, of shape (n_features, n_terms, n_samples), and for each feature the largest
-    diagonal entry of the remainder.
+    The results are the terms, of shape (n_features, n_terms, n_samples), and the largest diagonal
+    entry of the remainder for each feature.
     """
     xp = here.xp
     n_features, n_samples = columns.shape

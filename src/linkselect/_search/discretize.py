@@ -1,4 +1,4 @@
-"""Discretise numeric features for the estimation of mutual information by counting."""
+"""Discretisation of numeric features, for the estimation of mutual information from counts."""
 
 from typing import Any
 
@@ -17,21 +17,21 @@ ROUNDING = 160 * 2.0**-53
 
 
 def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
-    """Convert each feature to discrete states, numbered from 0, some of which may not occur.
+    """Convert each feature to discrete states, which are numbered from 0.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples, dense or sparse. Sparse columns are converted to dense blocks one at a time.
     how : {"deviation", "uniform", "quantile"} or None
-        "deviation": 0 where `f <= mean - deviation`, 2 where `f > mean + deviation`, else 1, where
-        `deviation` is the standard deviation. "uniform" and "quantile": five bins of equal width
-        or of equal count. None: each distinct value is a state.
+        With "deviation", the state is 0 if `f <= mean - deviation`, 2 if `f > mean + deviation`,
+        and 1 otherwise, where `deviation` is the standard deviation. "uniform" and "quantile"
+        create five bins of equal width or equal count. With None, each distinct value is a state.
 
     Returns
     -------
     ndarray of int of shape (n_samples, n_features)
-        The states.
+        The state of each value. Some states may not occur.
 
     Examples
     --------
@@ -54,7 +54,7 @@ def states_of(X: Any, how: str | None) -> NDArray[np.integer[Any]]:
 
 
 def _scaled(block: FloatArray) -> FloatArray:
-    """Scale columns by powers of 2 so that squares neither overflow nor underflow."""
+    """Scale columns by powers of 2 so that their squares neither overflow nor underflow."""
     exponent = np.frexp(np.abs(block).max(axis=0, initial=0.0))[1]
     return np.ldexp(block, -exponent)
 
@@ -76,7 +76,7 @@ def _by_deviation(block: FloatArray) -> NDArray[np.integer[Any]]:
 
 
 def _by_bins(block: FloatArray, how: str) -> NDArray[np.integer[Any]]:
-    """Return the bin of each value, as the number of bin edges that it reaches."""
+    """Return the bin of each value, which is the number of bin edges that it reaches."""
     if how == "uniform":
         cuts = np.linspace(block.min(axis=0), block.max(axis=0), N_BINS + 1)[1:-1]
     else:

@@ -1,13 +1,14 @@
-"""Forward selection of the features that explain most of a conditional second moment.
+"""Forward selection of features that explain most of a conditional second moment.
 
-Scaled features are modelled as draws f from a Gaussian process over the samples; its covariance K
+Scaled features are modelled as draws f from a Gaussian process over the samples, whose covariance K
 is that of the given features. Must-links and labels are noisy observations of linear functions of
-f: a difference of 0, or the value of a class. Conditioning on them gives the second moment
-`T = E[ff' | supervision]`. The criterion of a subset S is the part of T that a ridge regression on
-its columns explains, `tr(T F_S (F_S'F_S + ridge I)^-1 F_S')`. Features are added one by one.
+f: a must-link is an observed difference of 0, and a label is an observed class value. Conditioning
+on these observations yields the second moment `T = E[ff' | supervision]`. The criterion of a subset
+S is the part of T that a ridge regression on its columns explains,
+`tr(T F_S (F_S'F_S + ridge I)^-1 F_S')`. Features are added one by one.
 
-The same values can be computed from products of samples or from products of features, and
-approximately from random sums of samples. The size of the data determines the choice.
+The same values can be computed from inner products of samples or of features, and approximately
+from random sums of samples. The choice depends on the size of the data.
 """
 
 from __future__ import annotations
@@ -46,10 +47,10 @@ LINKS_SIZE = 1 << 22
 
 
 class Problem(NamedTuple):
-    """The features and the second moment that they should explain."""
+    """The features, and the second moment to be explained by them."""
 
     columns: HeldColumns
-    """All features, with one entry per sample, or per dimension of the space used instead."""
+    """All features, with one entry per sample or per dimension of an equivalent space."""
     kernel: Any
     """The prior covariance K."""
     moment: Any
@@ -60,24 +61,24 @@ class Explained(NamedTuple):
     """The result of a forward selection."""
 
     order: IntArray
-    """Features in the order of selection, then the rest by the gain that each would add."""
+    """Features in the order of selection, followed by the remaining features, sorted by gain."""
     scores: FloatArray
-    """What each feature explains alone, as a fraction of what all features explain."""
+    """The part explained by each feature alone, as a fraction of the part explained by all."""
     path: FloatArray
-    """The fraction explained after each selected feature."""
+    """The explained fraction after each selected feature."""
 
 
 def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
-    """Formulate the problem in the smallest space: of samples, of features, or of random sums.
+    """Formulate the problem in the space of samples, features or random sums, by data size.
 
     Parameters
     ----------
     X : Samples
         The samples.
     scaling : Scaling
-        How features are scaled.
+        The scaling of the features.
     known : Observed
-        The observations from labels and must-links.
+        The observations derived from labels and must-links.
     noise : float
         The noise variance, relative to the mean squared length of a sample.
     n_jobs : int
@@ -119,20 +120,20 @@ def by_samples(columns: HeldColumns, known: Observed, noise: float) -> Problem:
 
 
 def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) -> Any:
-    """Return the second moment of a Gaussian process given noisy observations.
+    """Return the second moment of a Gaussian process conditional on noisy observations.
 
     Parameters
     ----------
     kernel : array of shape (n_rows, n_rows)
-        The covariance of the process.
+        The prior covariance of the process.
     cross : array of shape (n_observations, n_rows)
-        The covariance between observations and process.
+        The covariance between the observations and the process.
     own : array of shape (n_observations, n_observations)
         The covariance of the observations, without noise.
     targets : array of shape (n_observations, n_classes)
         The observed values.
     variance : float
-        The variance of the noise.
+        The variance of the observation noise.
     """
     xp = namespace_of(kernel)
     variance = _at_least(variance, xp.linalg.trace(own))
@@ -143,12 +144,12 @@ def condition(kernel: Any, cross: Any, own: Any, targets: Any, variance: float) 
 
 
 def _at_least(variance: float, observed: Any) -> float:
-    """Increase the noise variance, if necessary, above the rounding error of the observations."""
+    """Return the noise variance, increased if it is below the rounding error of observations."""
     return max(variance, LEAST_VARIANCE * float(observed))
 
 
 def _moment(covariance: Any, means: Any) -> Any:
-    """Return the second moment `covariance + means means'`, symmetric despite rounding."""
+    """Return the second moment `covariance + means means'` as an exactly symmetric matrix."""
     moment = covariance + covariance.T
     moment /= 2.0
     moment += means @ means.T
@@ -158,7 +159,7 @@ def _moment(covariance: Any, means: Any) -> Any:
 def by_features(
     X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
 ) -> Problem:
-    """Formulate the problem in the space of features, from sums over the samples."""
+    """Formulate the problem in the space of features, based on sums over samples."""
     n_samples, n_features = X.shape
     n_labels, n_classes = int(known.labelled.sum()), known.targets.shape[1]
     of_classes = csr_array(known.weights[:, :n_labels] @ known.targets[:n_labels])
@@ -200,9 +201,10 @@ def by_features(
 def by_random_sums(
     X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int
 ) -> Problem:
-    """Formulate the problem approximately, for sums of samples with random signs.
+    """Formulate an approximate problem for sums of samples with random signs.
 
-    Products of two features f and g are estimated with an error of about `|f| |g| / sqrt(n_sums)`.
+    The inner product of two features f and g is estimated with an error of about
+    `|f| |g| / sqrt(n_sums)`.
     """
     n_samples, n_features = X.shape
     n_sums = min(max(X.allowed(SUMS_SIZE) // n_features, LEAST_SUMS), MOST_SUMS, n_samples)
@@ -225,14 +227,17 @@ def by_random_sums(
 
 
 def _random_sums(n_rows: int, n_sums: int) -> csr_array:
-    """Return a count sketch, which adds each row with a random sign to a random sum."""
+    """Return a count sketch matrix, which adds each row with a random sign to a random sum."""
     rng = np.random.default_rng(0)
     signs, sums = rng.choice([-1.0, 1.0], n_rows), rng.integers(n_sums, size=n_rows)
     return csr_array((signs, (np.arange(n_rows), sums)), shape=(n_rows, n_sums))
 
 
 def _with_diagonal(matrix: Any, value: float) -> Any:
-    """Add a number to the diagonal; NumPy arrays, which may be large, are modified in place."""
+    """Add a number to the diagonal of a matrix.
+
+    NumPy arrays, which may be large, are modified in place.
+    """
     if isinstance(matrix, np.ndarray):
         np.einsum("ii->i", matrix)[:] += value
         return matrix
@@ -245,7 +250,7 @@ def _eye(like: Any) -> Any:
 
 
 def _put(values: FloatArray, like: Any) -> Any:
-    """Copy values to the device of an array."""
+    """Copy values to the device of the array `like`."""
     here = device_of(like)
     return values if here is None else here.put(values)
 
@@ -259,27 +264,27 @@ def choose(
     share: float = np.inf,
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
 ) -> Explained:
-    """Select features greedily, each time the one with the largest gain.
+    """Select features greedily: each step adds the feature with the largest gain.
 
-    With P the residual operator of the ridge regression on the selected features, the gain of a
-    feature f is `f'PTPf / (ridge + f'Pf)`. A selection changes P by rank 1, so products of all
-    features with two vectors suffice to update all gains.
+    Let P be the residual operator of the ridge regression on the selected features. The gain of a
+    feature f is then `f'PTPf / (ridge + f'Pf)`. Each selection changes P by a matrix of rank 1, so
+    all gains can be updated from the inner products of all features with two vectors.
 
     Parameters
     ----------
     problem : Problem
-        The features and the second moment that they should explain.
+        The features, and the second moment to be explained by them.
     n_features : int
-        Largest number of features to select. At least this many features must vary or be in
+        Maximum number of features to select. At least this many features must be non-constant or in
         `first`.
     constant : ndarray of bool of shape (n_features,)
-        Which features are constant; they are ranked last.
+        A mask of the constant features, which are ranked last.
     first : sequence of int, optional
-        Features to select before all others, in this order.
+        Features that are selected before all others, in this order.
     share : float, default=inf
-        Stop when this fraction of what all features explain is reached.
+        The selection stops when it explains this fraction of the part explained by all features.
     track : callable
-        Wraps the iterable of steps to report progress; it may stop early.
+        Function that wraps the iterable of steps to report progress and may end it early.
     """
     columns, T = problem.columns, problem.moment
     xp = namespace_of(T)
@@ -326,13 +331,16 @@ def choose(
 
 
 def _positive(worth: Any) -> Any:
-    """Replace negative values, which are rounding errors, by 0."""
+    """Replace negative values, which are caused by rounding errors, by 0."""
     xp = namespace_of(worth)
     return xp.where(worth > 0, worth, xp.zeros_like(worth))
 
 
 def largest_first(values: FloatArray, rounding: float) -> IntArray:
-    """Return the descending order of values; ties up to rounding are resolved by position."""
+    """Return the indices that sort values in descending order.
+
+    Values that agree up to rounding are sorted by position.
+    """
     order = np.argsort(-values, kind="stable")
     ordered = values[order]
     run = np.cumsum(np.append(0, ordered[1:] < ordered[:-1] * (1.0 - rounding)))
@@ -340,7 +348,7 @@ def largest_first(values: FloatArray, rounding: float) -> IntArray:
 
 
 def explained_by_all(problem: Problem, ridge: float) -> float:
-    """Compute what a ridge regression on all features explains, `tr(T K (K + ridge I)^-1)`."""
+    """Compute the part explained by all features, `tr(T K (K + ridge I)^-1)`."""
     T = problem.moment
     xp = namespace_of(T)
     if xp is np:

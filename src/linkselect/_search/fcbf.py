@@ -1,4 +1,4 @@
-"""FCBF: selection of relevant features that are not redundant given a better feature."""
+"""Fast correlation-based filter (FCBF): selection of relevant features that are not redundant."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ class Predominant(NamedTuple):
     uncertainty : ndarray of shape (n_features,)
         The symmetric uncertainty of each feature with the class.
     order : ndarray of shape (n_features,)
-        The predominant features, then the rest, both sorted by uncertainty; ties by index.
+        The predominant features, followed by the remaining features. Both parts are sorted by
+        uncertainty, and ties by index.
     n_predominant : int
         The number of predominant features; 0 if no feature is relevant.
     """
@@ -42,9 +43,9 @@ def fcbf(
 
     A feature is relevant if its symmetric uncertainty with the class exceeds the threshold.
     Relevant features are processed in descending order. Each feature p that has not been removed is
-    predominant; it removes every worse feature q for which it is an approximate Markov blanket,
-    `uncertainty(p, q) >= uncertainty(q, class)`. Values that agree up to rounding count as equal;
-    ties are resolved by index.
+    predominant. It removes every subsequent feature q for which it is an approximate Markov
+    blanket, `uncertainty(p, q) >= uncertainty(q, class)`. Values that agree up to rounding count as
+    equal, and ties are broken by index.
 
     Parameters
     ----------
@@ -55,9 +56,9 @@ def fcbf(
     threshold : float, default=0.0
         A feature is relevant if its uncertainty exceeds this value.
     track : callable, optional
-        Wraps the iterable of predominant features to report progress.
+        Function that wraps the iterable of predominant features to report progress.
     first : sequence of int, optional
-        Features that count as predominant and come before all others.
+        Features that are treated as predominant and precede all others.
 
     Examples
     --------

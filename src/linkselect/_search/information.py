@@ -1,7 +1,8 @@
-"""Entropy, mutual information (natural logarithm) and symmetric uncertainty, by counting.
+"""Entropy, mutual information (in nats) and symmetric uncertainty, computed from counts.
 
-States are stored as one bit per sample and state. The contingency table of two variables then takes
-only `and` and `bitwise_count` on words, and the memory is 1/32 of one-hot codes in float32.
+States are stored as one bit per sample and state. Contingency tables are then computed with the
+operations `and` and `bitwise_count` on words, and the states require 1/32 of the memory of one-hot
+codes in float32.
 """
 
 from __future__ import annotations
@@ -23,22 +24,22 @@ CELLS_AS_BITS = 256
 
 @dataclass(frozen=True)
 class Discrete:
-    """Discrete features, prepared for counting.
+    """Discrete features in a form that allows fast counting.
 
     Attributes
     ----------
     states : ndarray of int of shape (n_samples, n_features)
-        Small non-negative integers.
+        The state of each value, which is a small non-negative integer.
     n_states : ndarray of shape (n_features,)
         The largest state of each feature plus 1.
     terms : ndarray of shape (n_samples + 1,)
-        `-p log p` for p = count / n_samples, for every count.
+        The entropy terms `-p log p` with p = count / n_samples for every count.
     entropy : ndarray of shape (n_features,)
         The entropy of each feature.
     bits : ndarray of uint64 of shape (at most 16, n_samples / 64, n_features)
-        Bit i of word w is set if sample `64 w + i` is in the state. All zero for features with
-        more than 16 states, which are counted by sorting: in the worst case, their bits would take
-        memory quadratic in the number of samples.
+        Bit i of word w is set if sample `64 w + i` is in the state. All bits are 0 for features
+        with more than 16 states. These features are counted by sorting, because the memory of their
+        bits could be quadratic in the number of samples.
     """
 
     states: NDArray[np.integer[Any]]
@@ -67,9 +68,9 @@ class Discrete:
 def mutual_information(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray | None = None
 ) -> Rounded:
-    """Compute the mutual information of features with one discrete variable.
+    """Compute the mutual information between features and a discrete variable.
 
-    The mutual information is `H(f) + H(variable) - H(f, variable)`, with the entropy H.
+    The mutual information is `H(f) + H(variable) - H(f, variable)`, where H is the entropy.
 
     Parameters
     ----------
@@ -82,9 +83,9 @@ def mutual_information(
 
     Returns
     -------
-    Rounded
-        One non-negative value per evaluated feature, with an error bound derived in
-        docs/bounds.md.
+    values : Rounded
+        One non-negative value per evaluated feature, with its error bound (derived in
+        docs/bounds.md).
 
     Examples
     --------
@@ -109,7 +110,7 @@ def symmetric_uncertainty(
 ) -> Rounded:
     """Compute the symmetric uncertainty `2 I(f; variable) / (H(f) + H(variable))`, from 0 to 1.
 
-    It is 0 if both are constant.
+    The symmetric uncertainty is defined as 0 if both variables are constant.
     """
     columns = np.arange(len(features.n_states)) if columns is None else columns
     entropies = _entropies(features, variable, columns)
@@ -121,7 +122,7 @@ def symmetric_uncertainty(
 def _entropies(
     features: Discrete, variable: NDArray[np.integer[Any]], columns: IntArray
 ) -> FloatArray:
-    """Return `H(f) + H(variable)`."""
+    """Return the sum of entropies `H(f) + H(variable)`."""
     return features.entropy[columns] + features.terms[np.bincount(variable)].sum()
 
 
@@ -156,13 +157,13 @@ def _joint_entropy_by_bits(
 
 
 def _entropy_terms(n_samples: int) -> FloatArray:
-    """Tabulate `-p log p` for p = count / n_samples, for every count."""
+    """Return a table of `-p log p` with p = count / n_samples for every count."""
     shares = np.arange(1, n_samples + 1) / n_samples
     return np.abs(np.concatenate([[0.0], -shares * np.log(shares)]))
 
 
 def _packed(flags: BoolArray) -> NDArray[np.uint64]:
-    """Pack the rows of a boolean matrix into 64-bit words, the last one padded with zeros."""
+    """Pack the rows of a Boolean matrix into 64-bit words, padding the last word with zeros."""
     n_samples, n_columns = flags.shape
     padded = np.zeros((n_columns, _words_for(n_samples) * 64), dtype=bool)
     padded[:, :n_samples] = flags.T

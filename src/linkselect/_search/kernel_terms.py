@@ -14,27 +14,28 @@ TOLERANCE = 1e-14
 def kernel_terms(
     columns: FloatArray, max_terms: int = MAX_TERMS
 ) -> tuple[list[FloatArray], FloatArray]:
-    """Split the Gaussian kernel of each feature into rank-1 terms, the largest first.
+    """Split the Gaussian kernel of each feature into rank-1 terms, sorted by decreasing size.
 
-    For a feature with values `f`, the kernel `exp(-(f_i - f_j)^2 / 2)` equals
-    `sum_p t_p t_p' + R`. The terms come from a pivoted Cholesky factorisation, rotated so that they
-    are orthogonal and the first few contain most of the kernel. `R` is positive semidefinite. So
-    for every positive semidefinite `A`, the sum `sum_p t_p' A t_p` over the first terms is a lower
-    bound of `sum_ij A_ij k_ij`.
+    For a feature with values `f`, the kernel `exp(-(f_i - f_j)^2 / 2)` equals `sum_p t_p t_p' + R`.
+    The terms are obtained by a pivoted Cholesky factorisation and rotated so that they are
+    orthogonal and the first few terms contain most of the kernel. The remainder `R` is positive
+    semidefinite. Therefore, for every positive semidefinite `A`, the sum `sum_p t_p' A t_p` over
+    the first terms is a lower bound on `sum_ij A_ij k_ij`.
 
     Parameters
     ----------
     columns : ndarray of shape (n_features, n_samples)
         Feature values divided by sigma, one feature per row.
     max_terms : int
-        Largest number of terms to keep.
+        Maximum number of terms per feature.
 
     Returns
     -------
     terms : list of ndarray of shape (n_features, n_samples)
-        `terms[p][r]` is the p-th term of feature r; it is zero if the feature needs fewer terms.
+        The p-th term of feature r is `terms[p][r]`. It is zero if fewer terms suffice for the
+        feature.
     remainder : ndarray of shape (n_features,)
-        The largest entry on the diagonal of `R`, which bounds every entry of `R`.
+        The largest diagonal entry of `R`, which is an upper bound on all entries of `R`.
     """
     factor = _pivoted_cholesky(columns)
     _, rotation = np.linalg.eigh(factor @ factor.transpose(0, 2, 1))
@@ -48,7 +49,7 @@ def kernel_terms(
 
 
 def _pivoted_cholesky(columns: FloatArray) -> FloatArray:
-    """Factor the kernels of all features; the result has shape (n_features, n_terms, n_samples)."""
+    """Factorise the kernels of all features by a pivoted Cholesky decomposition."""
     n_features, n_samples = columns.shape
     feature = np.arange(n_features)
     diagonal = np.ones((n_features, n_samples))

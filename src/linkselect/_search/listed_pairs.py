@@ -1,4 +1,4 @@
-"""The similarity criterion over a list of pairs, evaluated pair by pair in float64."""
+"""The similarity criterion over a list of pairs, evaluated for each pair in float64."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -24,14 +24,14 @@ CARRIED_ROUNDING = 256 * 2.0**-53
 
 
 class PairCriterion(SimilarityCriterion):
-    """Base class for the criterion over listed pairs, each of which counts in both directions.
+    """Base class for the criterion over listed pairs, each of which is counted in both directions.
 
     Parameters
     ----------
     n_features : int
         The number of features.
     target : PairTarget
-        The pairs, as row numbers.
+        The pairs, given by row numbers.
     sigma : float
         The width of the kernel.
     """
@@ -42,7 +42,7 @@ class PairCriterion(SimilarityCriterion):
         self.kinds = slice(0, target.n_must), slice(target.n_must, len(target.first))
 
     def _weighted(self, must: FloatArray, cannot: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Multiply one value per pair by the given weights of the pairs, if any."""
+        """Multiply one value per pair by the weights of the pairs, if weights were given."""
         if self.target.own is None:
             return must, cannot
         of_must, of_cannot = (self.target.own[kind] for kind in self.kinds)
@@ -54,20 +54,20 @@ class PairCriterion(SimilarityCriterion):
         return self._weighted((must - 1.0) ** 2, cannot**2)
 
     def must_part(self) -> float:
-        """Return the must-link part of the criterion, which never decreases."""
+        """Return the must-link part of the criterion, which additional features never decrease."""
         return float(self.target.weights[0] * self._squared_errors()[0].sum())
 
     def _cannot_part(self) -> float:
         return float(self.target.weights[1] * self._squared_errors()[1].sum())
 
     def criterion(self) -> float:
-        """Return the criterion of the features selected so far."""
+        """Return the value of the criterion for the features selected so far."""
         return self.must_part() + self._cannot_part()
 
     def standard_error(self) -> float:
-        """Estimate the standard error of the criterion from the sampled pairs.
+        """Return the standard error of the criterion, estimated from the sampled pairs.
 
-        The pairs are a stratified sample drawn without replacement.
+        The estimate assumes a stratified sample of pairs drawn without replacement.
         """
         variance = 0.0
         for errors, available in zip(self._squared_errors(), self.target.n_available, strict=True):
@@ -77,14 +77,14 @@ class PairCriterion(SimilarityCriterion):
         return float(np.sqrt(variance))
 
     def magnitude(self) -> float:
-        """Return an upper bound of the change by any candidate."""
+        """Return an upper bound on the change of the criterion by any candidate."""
         must, cannot = (self.similarity[kind] for kind in self.kinds)
         must, cannot = self._weighted(must * (must + 2), cannot * cannot)
         of_must, of_cannot = self.target.weights
         return float(of_must * must.sum() + of_cannot * cannot.sum())
 
     def rounding(self) -> float:
-        """Return the difference below which two values count as equal."""
+        """Return the difference below which two values of the criterion count as equal."""
         return self.tie()
 
 
@@ -94,9 +94,9 @@ class ListedPairs(PairCriterion):
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
-        The samples, of any real dtype; columns are converted to float64 when needed.
+        The samples, which may have any real dtype; columns are converted to float64 when needed.
     target : PairTarget
-        The pairs, as rows of X.
+        The pairs, given by rows of X.
     sigma : float
         The width of the kernel.
     n_jobs : int, optional
@@ -127,11 +127,11 @@ class ListedPairs(PairCriterion):
         self.lower -= CARRIED_ROUNDING * max(before, after)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the criterion after adding each of the candidates."""
+        """Return the value of the criterion after adding each of the candidates."""
         return self.criterion() + self._changes(candidates)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate with the least criterion; ties are resolved by lowest index."""
+        """Return the candidate that minimises the criterion, and the first one if several tie."""
         tie = self.tie()
         if values is not None:
             self.lower[candidates] = values - self.criterion() - self._value_rounding()
@@ -151,7 +151,7 @@ class ListedPairs(PairCriterion):
         return lowest_of_ties(promising_first, changes, tie)
 
     def _value_rounding(self) -> float:
-        """Return a generous bound of the rounding error of a change, which also covers ties."""
+        """Return a generous bound on the rounding error of a change, which also covers ties."""
         return PRODUCT_ROUNDING * self.magnitude() + 100 * self.tie()
 
     def _features_per_block(self) -> int:

@@ -20,9 +20,10 @@ class Relevant(NamedTuple):
     relevance : ndarray of shape (n_features,)
         The mutual information of each feature with the class.
     order : ndarray of shape (n_features,)
-        The selected features in order, then the rest by their value at the last step.
+        The selected features in order, followed by the remaining features, sorted by their value at
+        the last step.
     path : ndarray of shape (n_chosen,)
-        The value of each selected feature at its selection.
+        The value of each selected feature at the step of its selection.
     """
 
     relevance: FloatArray
@@ -39,16 +40,16 @@ def mrmr(
     track: Callable[[Iterable[int]], Iterator[int]] = iter,
     first: Sequence[int] = (),
 ) -> Relevant:
-    """Select features greedily by relevance and mean redundancy with the selected features.
+    """Select features greedily by their relevance and their mean redundancy.
 
-    The first feature is the most relevant one. Then the value of a feature f is
+    The first feature is the most relevant one. In later steps, the value of a feature f is
     `relevance - redundancy` or `relevance / redundancy`, where relevance is `I(f; class)` and
     redundancy is the mean of `I(f; g)` over the selected features g.
 
-    A quotient with redundancy 0 is infinite if relevance is positive; such features are compared by
-    relevance. If relevance is 0 as well, the quotient is NaN, which ranks last. With quotients,
-    constant features rank last from the first step on. Values that agree up to rounding are tied;
-    ties are resolved by index.
+    A quotient with redundancy 0 is infinite if the relevance is positive; features with infinite
+    quotients are compared by relevance. If the relevance is 0 as well, the quotient is NaN, which
+    ranks last. In the quotient scheme, constant features rank last from the first step onwards.
+    Values that agree up to rounding are tied, and ties are broken by index.
 
     Parameters
     ----------
@@ -59,11 +60,11 @@ def mrmr(
     n_chosen : int
         Number of features to select, at least 1.
     scheme : {"difference", "quotient"}, default="difference"
-        Whether redundancy is subtracted from relevance or divides it.
+        Whether redundancy is subtracted from relevance or used as its divisor.
     track : callable, optional
-        Wraps the iterable of steps to report progress; it may stop early.
+        Function that wraps the iterable of steps to report progress and may end it early.
     first : sequence of int, optional
-        Features to select before all others, in this order.
+        Features that are selected before all others, in this order.
 
     Examples
     --------
@@ -108,7 +109,7 @@ def mrmr(
 
 
 def _quotient(relevance: Rounded, redundancy: Rounded) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the quotients with their lower and upper bounds."""
+    """Return the quotients of relevance and redundancy, with their lower and upper bounds."""
     without = np.where(relevance.value > 0, np.inf, np.nan)
 
     def over(numerator: FloatArray, denominator: FloatArray, otherwise: FloatArray) -> FloatArray:

@@ -35,21 +35,24 @@ class AccuracyPath(NamedTuple):
     """The result of a forward selection by accuracy."""
 
     order: IntArray
-    """Features in the order of selection, then the rest by their accuracy at the last step."""
+    """Features in the order of selection.
+
+    The remaining features are sorted by accuracy at the last step.
+    """
     path: FloatArray
-    """The accuracy after each selected feature."""
+    """The accuracy after adding each selected feature."""
     scores: FloatArray
     """The accuracy of each feature alone."""
 
 
 class _Queries(NamedTuple):
-    """A block of test samples of a split, with the training samples among which to search."""
+    """A block of test samples of a split, with the training samples to which they are compared."""
 
     split: int
     train: IntArray
     queries: IntArray
     kept: FloatArray | None
-    """The squared distances in the selected features, if they fit into memory."""
+    """The squared distances computed from the selected features, if they fit into memory."""
 
 
 @cites("whitney1971")
@@ -65,8 +68,8 @@ def select_by_nearest_neighbor(
 ) -> AccuracyPath:
     """Select features greedily by the accuracy of the nearest-neighbour classifier.
 
-    A squared distance is a sum over features. So evaluating a candidate adds one squared difference
-    to each known distance, and no classifier is fitted.
+    A squared distance is a sum over features. To evaluate a candidate, one squared difference is
+    added to each known distance, so no classifier needs to be fitted.
 
     Parameters
     ----------
@@ -77,25 +80,26 @@ def select_by_nearest_neighbor(
     n_features : int
         Number of features to select.
     splits : sequence of (train, test) index arrays, optional
-        Each test sample receives the label of its nearest training sample; the accuracy is the
-        mean over splits. Default: leave-one-out.
+        Each test sample is assigned the label of its nearest training sample, and the accuracy is
+        averaged over splits. Default: leave-one-out.
     first : sequence of int, optional
-        Features to select before all others, in this order.
+        Features that are selected before all others, in this order.
     track : callable
-        Wraps the iterable of step numbers and yields each one when its step begins. If it stops
-        early, the search stops.
+        Function that wraps the iterable of step numbers and yields each number when its step
+        begins. If it stops early, the search ends.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads, which does not affect the result.
 
     Returns
     -------
-    AccuracyPath
+    path : AccuracyPath
 
     Notes
     -----
-    Ties between neighbours are resolved by their order in `train`, ties between features by the
-    lowest index. All distances are kept in memory if they take at most 32 MB, otherwise one block
-    at a time. Large searches use compiled loops if numba is installed; the result is the same.
+    Ties between neighbours are broken by their order in `train`, and ties between features by the
+    lowest index. If all distances require at most 32 MB, they are kept in memory; otherwise they
+    are computed in blocks. Large searches use compiled loops if numba is installed, which does not
+    change the result.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None
@@ -145,7 +149,7 @@ def select_by_nearest_neighbor(
 
 
 def _way_to_count(n_distances: int, n_candidates: int, n_features: int) -> Callable[..., IntArray]:
-    """Return the faster of two functions that count hits with the same result."""
+    """Return the faster of two equivalent functions that count correctly classified queries."""
     work = (n_distances + DIFFERENCES_PER_EVALUATION) * n_candidates * n_features
     is_large = work >= DIFFERENCES_WORTH_COMPILING and n_candidates >= CANDIDATES_WORTH_SORTING
     loop = count_hits() if is_large else None
@@ -167,7 +171,7 @@ def _add_feature(distances: FloatArray, column: FloatArray, block: _Queries) -> 
 def _distances(
     columns: FloatArray, block: _Queries, chosen: list[int], leave_self_out: bool
 ) -> FloatArray:
-    """Return the squared distances in the selected features."""
+    """Return the squared distances computed from the selected features."""
     _, train, queries, kept = block
     if kept is None:
         distances = np.zeros((len(queries), len(train)))
@@ -203,7 +207,7 @@ def _compiled_hits(
     candidates: IntArray,
     distances: FloatArray,
 ) -> IntArray:
-    """Count hits as `_hits` does, in a compiled loop."""
+    """Return the same counts as `_hits`, computed in a compiled loop."""
     nearest = np.argsort(distances, axis=1)
     ascending = np.take_along_axis(distances, nearest, axis=1)
     # Index here, where an invalid row number raises an error; the compiled loop does not check.
@@ -232,7 +236,7 @@ def _nearest_of_few(
     train: IntArray,
     distances: FloatArray,
 ) -> Iterator[IntArray]:
-    """Find the same references as `_nearest_of_all`, examining the nearest ones so far first."""
+    """Yield the same references as `_nearest_of_all`, but examine only the nearest ones first."""
     near, beyond = _nearest_so_far(distances)
     near_distances = np.take_along_axis(distances, near, axis=1)
     near_samples = train[near]
@@ -252,10 +256,10 @@ def _nearest_of_few(
 
 
 def _nearest_so_far(distances: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Return the nearest references of each query, by index, and a lower bound for all others.
+    """Return the nearest references of each query, and a lower bound on all other distances.
 
-    An additional feature never decreases a distance. So if a reference remains nearer than this
-    bound, the others need not be examined.
+    An additional feature never decreases a distance. If a reference remains nearer than this bound,
+    the other references therefore need not be examined.
     """
     n_references = distances.shape[1]
     if n_references <= 2 * N_NEAREST:

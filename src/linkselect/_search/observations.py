@@ -1,4 +1,4 @@
-"""Labels and pairs as observations of weighted sums of the samples, for LinkSelector."""
+"""Conversion of labels and pairs to observations of weighted sums of samples, for LinkSelector."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ FEWEST_IN_CLASS = 8
 
 
 class Observed(NamedTuple):
-    """Observations of weighted sums of the samples."""
+    """Observed values of weighted sums of the samples."""
 
     weights: csr_array
     """The weight of each sample in each observation, of shape (n_samples, n_observations)."""
     targets: FloatArray
-    """The observed values, one column per class; rows have a mean squared length of 1."""
+    """The observed values, with one column per class. The mean squared norm of the rows is 1."""
     labelled: FloatArray
-    """The number of labels of each sample; observations of labels come first."""
+    """The number of labels of each sample. Observations of labels precede those of must-links."""
 
 
 def observe(known: Supervision) -> Observed:
-    """Convert labels and must-links to observations.
+    """Convert labels and must-links to observations of weighted sums of samples.
 
-    A label is an observation of the value of its class: the class indicators, each divided by the
-    square root of the class size and centred over the labelled samples. A must-link is an
-    observation of a difference of 0, multiplied by the square root of its weight; weights with a
-    sum above `MOST_LINKS` are scaled down to this sum. Must-links that labels imply are omitted.
-    Large groups of must-linked samples that cannot-links separate count as classes. Other
-    cannot-links have no effect.
+    A label is an observation of its class value. Class values are the class indicators, each
+    divided by the square root of the class size and centred over the labelled samples. A must-link
+    is an observation of a difference of 0, multiplied by the square root of its weight. If the sum
+    of weights exceeds `MOST_LINKS`, the weights are scaled down to this sum. Must-links that are
+    implied by labels are omitted. Large groups of must-linked samples that are separated by
+    cannot-links are treated as classes. Other cannot-links have no effect.
     """
     n_samples = len(known.classes)
     from_labels = known.listed_must is None
@@ -71,7 +71,7 @@ def observe(known: Supervision) -> Observed:
 
 
 def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
-    """Return the listed must-links that labels do not imply, and their weights."""
+    """Return the listed must-links that are not implied by labels, and their weights."""
     must = np.empty((0, 2), dtype=np.intp) if known.listed_must is None else known.listed_must
     worth = np.ones(len(must)) if known.must_weights is None else known.must_weights
     told = are_implied(must, known.groupings, alike=True)
@@ -79,11 +79,11 @@ def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
 
 
 def _large_groups(must: IntArray, known: Supervision) -> IntArray:
-    """Number the large groups that must-links connect and cannot-links separate; -1 for the rest.
+    """Number the large must-linked groups that are separated by cannot-links; -1 for the others.
 
-    Two groups without a cannot-link between them may belong to the same class; only the larger one
-    is kept. A group that a cannot-link contradicts must contain a wrong link and is dropped. Labels
-    imply cannot-links as well.
+    Two groups without a cannot-link between them may belong to the same class, so only the larger
+    group is kept. A group that is contradicted by a cannot-link must contain a wrong link and is
+    dropped. Labels also imply cannot-links.
     """
     group = must_components(must, len(known.classes))
     sizes = np.bincount(group)
@@ -114,14 +114,14 @@ def _large_groups(must: IntArray, known: Supervision) -> IntArray:
 
 
 def _put_last(places: IntArray, values: IntArray, n_places: int) -> IntArray:
-    """Return the last value assigned to each place, or -1 if there is none."""
+    """Return the last value that is assigned to each position, or -1 if there is none."""
     found = np.full(n_places, -1, dtype=np.intp)
     found[places] = values
     return found
 
 
 def _targets(labels: IntArray) -> FloatArray:
-    """Return the observed values of labels: centred, scaled class indicators."""
+    """Return the observed values of labels, which are centred and scaled class indicators."""
     codes = np.unique(labels, return_inverse=True)[1]
     sizes = np.bincount(codes)
     targets = (codes[:, None] == np.arange(len(sizes))) / np.sqrt(sizes)

@@ -1,4 +1,4 @@
-"""Selection by a trade-off between merit and redundancy with the selected features."""
+"""Selection of features by a trade-off between merit and redundancy."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
@@ -17,9 +17,10 @@ class Distinct(NamedTuple):
     Attributes
     ----------
     order : ndarray of shape (n_features,)
-        The selected features in order, then the rest by their value at the last step.
+        The selected features in order, followed by the remaining features, sorted by their value at
+        the last step.
     path : ndarray of shape (n_chosen,)
-        The value of each selected feature at its selection.
+        The value of each selected feature at the step of its selection.
     """
 
     order: IntArray
@@ -37,27 +38,28 @@ def least_redundant(
     """Select features greedily by merit and by correlation with the selected features.
 
     The value of a feature is `(1 - weight) * merit - weight * r`, where r is its largest absolute
-    correlation with a selected feature. The largest instead of the mean correlation is used,
-    because a copy of a selected feature remains a copy when more features are selected. Constant
-    features have correlation 0. The first feature is selected by merit alone.
+    correlation with a selected feature. The maximum is used instead of the mean, because a copy of
+    a selected feature remains a copy when more features are selected. Constant features have
+    correlation 0. The first feature is selected by merit alone.
 
     Each step reads X once, in blocks, and stores one number per feature. Values that agree up to
-    rounding are tied; ties are resolved by merit, then by index.
+    rounding are tied. Ties are broken by merit, then by index.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples, dense or sparse.
     merit : ndarray of shape (n_features,)
-        Merits from 0 to 1, larger is better; see `rank_merit`.
+        The merits of the features, from 0 (worst) to 1 (best); see `rank_merit`.
     weight : float
-        From 0 (merit alone) to 1 (correlation alone, after the first feature).
+        Weight of the correlation, from 0 (merit only) to 1 (correlation only, after the first
+        feature).
     n_chosen : int
         Number of features to select, at least 1.
     track : callable, optional
-        Wraps the iterable of steps to report progress; it may stop early.
+        Function that wraps the iterable of steps to report progress and may end it early.
     first : sequence of int, optional
-        Features to select before all others, in this order.
+        Features that are selected before all others, in this order.
 
     Examples
     --------
@@ -89,10 +91,10 @@ def least_redundant(
 
 
 def rank_merit(order: IntArray) -> FloatArray:
-    """Convert an order of features, best first, to merits that decrease linearly from 1 to 0.
+    """Convert a ranking of features to merits that decrease linearly from 1 (best) to 0.
 
-    Merits from ranks are suitable for any score, whatever its scale and with infinite or missing
-    values.
+    Merits based on ranks are suitable for scores on any scale, including infinite and missing
+    scores.
     """
     merit = np.empty(len(order))
     merit[order] = np.linspace(1.0, 0.0, len(order)) if len(order) > 1 else 1.0
@@ -100,7 +102,10 @@ def rank_merit(order: IntArray) -> FloatArray:
 
 
 def _correlations(X: Samples, feature: int) -> FloatArray:
-    """Return the absolute correlations of one feature with all; 0 if either is constant."""
+    """Return the absolute correlations of one feature with all features.
+
+    A constant feature has correlation 0.
+    """
     direction = _unit_columns(X.block(slice(feature, feature + 1)))[:, 0]
     found = np.empty(X.shape[1])
     for columns, block in X.dense_blocks():
@@ -109,7 +114,7 @@ def _correlations(X: Samples, feature: int) -> FloatArray:
 
 
 def _unit_columns(block: FloatArray) -> FloatArray:
-    """Centre columns and scale them to length 1, in place; constant columns become 0."""
+    """Centre columns and scale them to unit norm in place; constant columns become 0."""
     constant = block.min(axis=0) == block.max(axis=0)
     centre(block)
     # After scaling by powers of 2, squares neither overflow nor underflow.

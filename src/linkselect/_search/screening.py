@@ -1,4 +1,4 @@
-"""Screening of candidates in single precision, before any is evaluated in double precision."""
+"""Screening of candidates in single precision before their evaluation in double precision."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ def compiled_screen(
     sigma: float,
     map_tasks: Callable[..., list[Any]],
 ) -> Screen | None:
-    """Return a screen if it pays off, applies and can be compiled, otherwise None.
+    """Return a screen if it is applicable, saves time and can be compiled; otherwise None.
 
     Parameters
     ----------
     columns, scaled : ndarray of shape (n_features, n_samples)
-        The features, unchanged and after centring and division by sigma.
+        The original features, and the features after centring and division by sigma.
     groups : ndarray of int of shape (n_samples,)
         The group of each sample, in ascending order.
     sigma : float
         The width of the kernel.
     map_tasks : callable
-        `map_threads` with its number of threads.
+        The function `map_threads` with a fixed number of threads.
     """
     n_features, n_samples = columns.shape
     is_large = n_samples**2 / 2 * n_features >= VALUES_WORTH_COMPILING
@@ -57,18 +57,19 @@ def compiled_screen(
 
 
 class Screen:
-    """Exclude candidates by compiled sums with rigorous error bounds.
+    """Screen that excludes candidates by compiled sums with rigorous error bounds.
 
-    There are few pairs inside groups, so the must-link part is computed for all candidates. The
-    cannot-link part of a candidate decreases by at most as much as that of the selected features.
-    So its value at an earlier step gives a lower bound, which suffices for most candidates.
+    The must-link part is computed for all candidates, because there are few pairs within groups.
+    The cannot-link part of a candidate decreases by at most as much as that of the selected
+    features. Its value at an earlier step therefore yields a lower bound, which is sufficient for
+    most candidates.
 
     Parameters
     ----------
     scaled, groups, map_tasks
-        As in `compiled_screen`. The range of each scaled feature must be at most WIDEST.
+        See `compiled_screen`. The range of each scaled feature must be at most WIDEST.
     sums : PairSums
-        The compiled sums, from `pair_sums`.
+        The compiled functions returned by `pair_sums`.
     """
 
     def __init__(
@@ -95,9 +96,9 @@ class Screen:
         Parameters
         ----------
         blocks : iterable of (rows, similarity)
-            The kernel in blocks of rows, with columns from the first row of the block.
+            The kernel matrix in blocks of rows; the columns start at the first row of the block.
         cannot_decrease : float
-            The decrease of the cannot-link part, including rounding errors.
+            The decrease of the cannot-link part, including the effect of rounding errors.
         """
         for rows, similarity in blocks:
             part = self.similarity[rows, rows.start :]
@@ -107,7 +108,7 @@ class Screen:
         self.cannot_lower -= cannot_decrease
 
     def not_ruled_out(self, candidates: IntArray, sum_alike: float) -> IntArray:
-        """Return the candidates that may be best, evaluating the most promising ones first."""
+        """Return the candidates that may be the best one, evaluating the most promising first."""
         must = self.must_parts(candidates)
         by_bound = np.argsort(must + self.cannot_lower[candidates], kind="stable")
         candidates, must = candidates[by_bound], must[by_bound]
@@ -128,16 +129,16 @@ class Screen:
         return seen[lower <= best]
 
     def must_slack(self, must: FloatArray, sum_alike: float) -> FloatArray:
-        """Bound the error of must-link parts (derived in docs/bounds.md).
+        """Return error bounds for must-link parts, which are derived in docs/bounds.md.
 
         To first order, the error of `(1 - v)^2` is `2 v (1 - v)` times the relative error of the
-        kernel value v. This factor is at most 1/2 and at most `2 v`.
+        kernel value v. The factor `2 v (1 - v)` is at most 1/2 and at most `2 v`.
         """
         pairs = min(self.n_alike / 2, 2 * sum_alike)
         return MUST_ROUNDING * must + KERNEL_ROUNDING * pairs + 2 * TINY * len(self.similarity) ** 2
 
     def must_parts(self, candidates: IntArray) -> FloatArray:
-        """Sum the squared errors over ordered pairs inside groups."""
+        """Compute the sum of squared errors over ordered pairs within groups."""
 
         def work(part: slice) -> FloatArray:
             samples = np.ascontiguousarray(self.scaled[candidates[part]].T)
@@ -146,7 +147,7 @@ class Screen:
         return 2 * np.concatenate(self.map(work, slices(len(candidates), FEATURES_PER_TASK)))
 
     def cannot_parts(self, candidates: IntArray) -> FloatArray:
-        """Sum the squared errors over ordered pairs across groups."""
+        """Compute the sum of squared errors over ordered pairs between groups."""
 
         def work(part: slice) -> FloatArray:
             columns: NDArray[Any] = self.scaled[candidates[part]]

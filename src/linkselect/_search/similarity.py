@@ -1,8 +1,9 @@
 """Forward selection by the similarity-based constraint score (eps^S and eps^SS).
 
-Groups define a target similarity for every pair of samples, 1 inside a group and 0 across groups;
-this criterion is evaluated by matrix products. Listed pairs are evaluated one by one. Bounds only
-save time: results equal those of a direct float64 evaluation of all candidates.
+Groups define a target similarity for every pair of samples: 1 within groups and 0 between groups.
+This criterion is evaluated by matrix products, whereas listed pairs are evaluated individually.
+Error bounds only save time; the results equal those of a direct float64 evaluation of all
+candidates.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,16 +24,19 @@ Criterion = AllPairs | AllPairsOnDevice | ListedPairs | ListedPairsOnDevice
 
 
 class SimilarityPath(NamedTuple):
-    """The result of a forward selection by similarity."""
+    """The result of a forward selection by the similarity criterion."""
 
     order: IntArray
-    """Features in the order of selection, then the rest by their value at the last step."""
+    """Features in the order of selection.
+
+    The remaining features are sorted by their value at the last step.
+    """
     path: FloatArray
-    """The criterion after each selected feature."""
+    """The value of the criterion after adding each selected feature."""
     scores: FloatArray
-    """The criterion of each feature alone."""
+    """The value of the criterion for each feature alone."""
     standard_error: FloatArray
-    """The standard error of each value of `path`; zero unless pairs were sampled."""
+    """The standard error of each value in `path`, which is zero unless pairs were sampled."""
 
 
 @cites("salmi2020")
@@ -49,46 +53,45 @@ def select_by_similarity(
 ) -> SimilarityPath:
     """Select features whose Gaussian kernel best matches the target similarity of samples.
 
-    The target is 1 inside groups or on must-links and 0 across groups or on cannot-links. With
-    groups of all samples by nearest prototype, the criterion is eps^SS. With the labels of the
-    prototypes and -1 for all other samples, or with pairs, it is eps^S. For groups, the sum runs
+    The target similarity is 1 for pairs within groups and must-links, and 0 for pairs between
+    groups and cannot-links. If all samples are grouped by their nearest prototype, the criterion is
+    eps^SS. For pairs, or if only prototypes have a group, it is eps^S. For groups, the sum runs
     over all ordered pairs of grouped samples; the diagonal contributes nothing.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_all_features)
-        The samples, dense or sparse. The rows that have a group or are in a pair are copied to
-        dense columns.
+        The samples, dense or sparse. Rows with a group or in a pair are copied to a dense array.
     target : ndarray of int of shape (n_samples,) or PairTarget
-        The group of each sample, negative if it is excluded; or pairs from `pair_target`,
-        `draw_from_pairs` or `draw_from_groups`.
+        The group of each sample, which is negative if the sample is excluded. Alternatively, the
+        pairs returned by `pair_target`, `draw_from_pairs` or `draw_from_groups`.
     sigma : float
         The width of the kernel.
     n_features : int, optional
         Number of features to select. Default: all.
     first : sequence of int, optional
-        Features to select before all others, in this order.
+        Features that are selected before all others, in this order.
     until_minimum : bool
-        Stop when no further feature can decrease the criterion below its minimum so far.
+        Whether to stop when no further feature can decrease the criterion below its minimum so far.
     track : callable
-        Wraps the iterable of step numbers and yields each one when its step begins. If it stops
-        early, the search stops.
+        Function that wraps the iterable of step numbers and yields each number when its step
+        begins. If it stops early, the search ends.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it.
+        Number of threads, which does not affect the result.
 
     Returns
     -------
-    SimilarityPath
-        If pairs were sampled, `path` estimates the criterion over all pairs. The standard error
-        applies to a fixed subset. Since the search minimises the estimate, the final value is
-        slightly too small.
+    path : SimilarityPath
+        If pairs were sampled, `path` contains estimates of the criterion over all pairs. The
+        standard errors apply to fixed subsets of features. Because the search minimises the
+        estimate, the final value is slightly too small.
 
     Notes
     -----
-    For groups, the time per step is proportional to `n_samples^2 * n_all_features`. Memory is
-    proportional to `n_samples^2`, plus about 20 times the size of X for the kernel terms (features
-    in [0, 1], sigma=1), but at most 256 MB or four times the size of X. Above about 5,000 samples,
-    sample pairs instead.
+    For groups, the time per step is proportional to `n_samples^2 * n_all_features`. The matrices
+    require memory proportional to `n_samples^2`. The kernel terms require about 20 times the size
+    of X (for features in [0, 1] and sigma=1), but at most 256 MB or four times the size of X. For
+    more than about 5,000 samples, sample pairs instead.
     """
     criterion: Criterion
     if isinstance(target, PairTarget):
@@ -157,7 +160,7 @@ def _select_forward(
 
 
 def _sorted_with_ties(features: IntArray, values: FloatArray, rounding: float) -> IntArray:
-    """Sort features by value; values that agree up to rounding are sorted by index."""
+    """Sort features by value; features whose values agree up to rounding are sorted by index."""
     by_value = np.argsort(values, kind="stable")
     group = np.concatenate([[0], np.cumsum(np.diff(values[by_value]) > rounding)])
     return features[by_value][np.lexsort((features[by_value], group))]

@@ -1,4 +1,4 @@
-"""SCGS: row-sparse regression on classes, regularised by pairs and a neighbour graph."""
+"""SCGS: row-sparse regression of class indicators, regularised by pairs and a neighbour graph."""
 
 from collections.abc import Callable
 from typing import NamedTuple
@@ -26,24 +26,24 @@ Form = Callable[[FloatArray], FloatArray]
 
 
 class SparseRegression(NamedTuple):
-    """Weights with a certificate of their optimality.
+    """Regression weights, and a measure of their optimality.
 
     Attributes
     ----------
     weights : ndarray of shape (n_features, n_classes)
-        The regression weights; the row of an unused feature is 0.
+        The regression weights. The row of an unused feature is 0.
     theta : float
         The factor of the cannot-link term.
     penalty : float
         The coefficient of the sum of row norms.
     violation : float
-        The violation of the optimality conditions, relative to that at zero weights: 0 is the
-        exact optimum, 1 is no better than zero weights.
+        The violation of the optimality conditions, relative to the violation at zero weights. A
+        value of 0 indicates the exact optimum, and 1 indicates weights no better than zero.
     n_iter : int
-        Total number of proximal steps.
+        The total number of proximal steps.
     slopes : ndarray of shape (n_features,)
-        The row norms of the gradient of the smooth part at these weights. If the penalty were
-        decreased, the unused feature with the largest value would enter next.
+        The row norms of the gradient of the smooth part at these weights. As the penalty decreases,
+        the unused feature with the largest value would be the next to receive a nonzero weight.
     """
 
     weights: FloatArray
@@ -67,34 +67,35 @@ def scgs(
     tolerance: float = 1e-4,
     max_iter: int = 20_000,
 ) -> SparseRegression:
-    """Fit one-hot classes by row-sparse regression with pair and graph regularisation.
+    """Fit a row-sparse regression of one-hot classes with pair and graph regularisation.
 
-    Minimises over W `1/2 |Y - X_l W|^2 + penalty * sum_r |W_r| + (graph_weight/2) tr(W'X'LXW) / n
-    + (pair_weight/2) [sum_must |W'(x_i - x_j)|^2 / |must| - theta sum_cannot |W'(x_i - x_j)|^2 /
-    |cannot|]`, where X_l are the samples with a class, Y their one-hot classes, L the Laplacian of
-    `near`, and W_r the row of a feature, whose norm ranks it. theta is 1 if the problem is then
-    strictly convex; otherwise it is 0.999 times the largest value for which the problem is convex.
+    The objective, which is minimised over W, is `1/2 |Y - X_l W|^2 + penalty * sum_r |W_r| +
+    (graph_weight/2) tr(W'X'LXW) / n + (pair_weight/2) [sum_must |W'(x_i - x_j)|^2 / |must| - theta
+    sum_cannot |W'(x_i - x_j)|^2 / |cannot|]`, where X_l are the samples with a class, Y their
+    one-hot classes, L the Laplacian of `near`, and W_r the row of a feature, whose norm ranks it.
+    The factor theta is 1 if the problem is then strictly convex; otherwise it is 0.999 times the
+    largest value for which the problem is convex.
 
     Parameters
     ----------
     X : ndarray of shape (n_samples, n_features)
         The samples, dense and in float64. No intercept is fitted.
     known : Supervision
-        The supervision: classes, must-links and cannot-links.
+        The classes, must-links and cannot-links.
     near : Edges
-        The weighted neighbour graph.
+        The weighted nearest-neighbour graph.
     sparsity : float
         The penalty as a fraction of the smallest penalty for which all weights are 0.
     pair_weight, graph_weight : float
         The coefficients of the pair and graph terms, at least 0.
     tolerance : float, default=1e-4
-        Stop when the violation is at most this large.
+        The iteration stops when the violation does not exceed this value.
     max_iter : int, default=20000
-        Largest number of proximal steps on each working set.
+        Maximum number of proximal steps for each working set.
 
     Returns
     -------
-    SparseRegression
+    fit : SparseRegression
 
     Raises
     ------
@@ -150,7 +151,7 @@ def _attraction(known: Supervision, near: Edges, pair_weight: float, graph_weigh
 
 
 def _mean_over_pairs(known: Supervision, weight: float, cannot: bool) -> Form:
-    """Return a function that applies the form `v -> weight * mean of (v_i - v_j)^2` over pairs."""
+    """Return a function that applies the form `weight * mean of (v_i - v_j)^2` over pairs."""
     graph = cannot_graph(known) if cannot else must_graph(known)
     n_pairs = graph.degrees.sum() / 2.0
     if weight == 0 or n_pairs == 0:
@@ -161,8 +162,8 @@ def _mean_over_pairs(known: Supervision, weight: float, cannot: bool) -> Form:
 def largest_theta(X: FloatArray, attract: Form, repel: Form) -> float:
     """Return the largest theta for which `X' (attract - theta repel) X` is positive semidefinite.
 
-    It is infinite without repulsion. Both forms depend only on the column space of X, so the
-    eigenvalue problem has at most min(n_samples, n_features) dimensions.
+    The result is infinite without cannot-links. Both forms depend only on the column space of X, so
+    the dimension of the eigenvalue problem is at most min(n_samples, n_features).
     """
     span, _, _ = _column_span(X)
     attraction, repulsion = span.T @ attract(span), span.T @ repel(span)
@@ -181,7 +182,7 @@ def largest_theta(X: FloatArray, attract: Form, repel: Form) -> float:
 
 
 def _column_span(X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return the singular vectors and values of X, without values that are 0 up to rounding."""
+    """Return the singular vectors and values of X, except values that are 0 up to rounding."""
     left, sizes, right = svd(X, full_matrices=False)
     kept = sizes > sizes[0] * max(X.shape) * np.finfo(np.float64).eps
     kept[0] = True
@@ -189,7 +190,7 @@ def _column_span(X: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 
 def _least_norm_weights(X: FloatArray, form: Form, targets: FloatArray) -> FloatArray:
-    """Return the minimum-norm solution of the problem without a penalty."""
+    """Return the minimum-norm solution of the unpenalised problem."""
     span, sizes, right = _column_span(X)
     fitted = np.linalg.pinv(span.T @ form(span), hermitian=True) @ (span.T @ targets)
     return right.T @ (fitted / np.where(sizes > 0, sizes, 1.0)[:, None])
@@ -200,8 +201,8 @@ def _row_sparse_weights(
 ) -> tuple[FloatArray, int]:
     """Minimise `1/2 tr(W'X' form XW) - tr(linear'W) + penalty * sum_r |W_r|`.
 
-    A growing working set is used: most rows are 0 at the optimum, so the matrix `X' form X` is
-    computed for few features only. For all others, the optimality conditions are checked.
+    Most rows are 0 at the optimum, so the matrix `X' form X` is computed only for a growing working
+    set of features. For all other features, the optimality conditions are checked.
     """
     weights = np.zeros(linear.shape)
     allowed = tolerance * row_norms(linear).max(initial=0.0)

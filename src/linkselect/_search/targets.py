@@ -1,4 +1,4 @@
-"""Target similarities of samples, as groups or pairs, and the kernel width that matches them."""
+"""Target similarities of samples, given as groups or pairs, and the choice of the kernel width."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -17,35 +17,35 @@ N_WIDTHS = 64
 
 
 class PairTarget(NamedTuple):
-    """Pairs of samples, must-links first."""
+    """Pairs of samples, in which must-links precede cannot-links."""
 
     first: IntArray
     second: IntArray
     n_must: int
     weights: tuple[float, float]
-    """The weights of a must-link and of a cannot-link in the criterion."""
+    """The weight of a must-link and the weight of a cannot-link in the criterion."""
     n_available: tuple[int, int]
     """The numbers of must-links and cannot-links before sampling."""
     own: FloatArray | None = None
-    """The given weight of each pair; None if all are 1."""
+    """The weight of each pair; None if all weights are 1."""
 
 
 def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> IntArray:
-    """Assign each sample to the group of its nearest prototype, by distance in all features.
+    """Assign each sample to the group of its nearest prototype, using the distance in all features.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples, dense or sparse.
     groups : ndarray of int of shape (n_samples,)
-        The group of each prototype, -1 for the other samples.
+        The group of each prototype, and -1 for all other samples.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
     ndarray of int of shape (n_samples,)
-        The group of each sample. Ties are resolved by the lowest index of a prototype. A prototype
+        The group of each sample. Ties are broken by the lowest index of a prototype. A prototype
         keeps its own group, even if an identical prototype is in another group.
     """
     prototypes, others = np.flatnonzero(groups >= 0), np.flatnonzero(groups < 0)
@@ -61,16 +61,17 @@ def pair_target(
     n_available: tuple[int, int] | None = None,
     own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
-    """Build the target from given pairs, each of which counts in both directions.
+    """Return the target for given pairs, each of which is counted in both directions.
 
     Parameters
     ----------
     must, cannot : ndarray of shape (n_pairs, 2)
         Pairs of rows.
     n_available : tuple of int, optional
-        The numbers of must-links and cannot-links from which these pairs were sampled, if any.
+        The numbers of must-links and cannot-links from which the pairs were sampled, if they are a
+        sample.
     own : sequence of ndarray, optional
-        The weights of the must-links and of the cannot-links. Default: 1 for each.
+        The weights of the must-links and of the cannot-links. Default: all weights are 1.
     """
     n_must, n_cannot = n_available or (len(must), len(cannot))
     pairs = np.concatenate([np.reshape(must, (-1, 2)), np.reshape(cannot, (-1, 2))])
@@ -88,23 +89,24 @@ def draw_from_pairs(
     generator: np.random.Generator,
     own: Sequence[FloatArray] | None = None,
 ) -> PairTarget:
-    """Sample at most `max_pairs` of the given pairs, stratified by kind.
+    """Sample at most `max_pairs` of the given pairs, stratified by must-links and cannot-links.
 
-    Must-links and cannot-links are each sampled uniformly without replacement, whatever their
-    weights. Multiplying the weights by `available / drawn` makes the criterion of each fixed subset
-    of features an unbiased estimate of the criterion over all pairs.
+    Must-links and cannot-links are each sampled uniformly without replacement, regardless of their
+    weights. The weights are then multiplied by `available / drawn`, so that the criterion of each
+    fixed subset of features is an unbiased estimate of the criterion over all pairs.
 
     Parameters
     ----------
     must, cannot : ndarray of shape (n_pairs, 2)
         Pairs of rows.
     max_pairs : int
-        Largest number of pairs. Half of them are must-links; if one kind has fewer pairs, all of
-        these are used and the other kind fills up the rest.
+        Maximum number of pairs. Half of them are must-links. If there are too few pairs of one
+        kind, all of them are used, and the number of pairs of the other kind is increased
+        accordingly.
     generator : numpy.random.Generator
         The random generator.
     own : sequence of ndarray, optional
-        The weights of the must-links and of the cannot-links. Default: 1 for each.
+        The weights of the must-links and of the cannot-links. Default: all weights are 1.
     """
     sizes = _stratum_sizes(len(must), len(cannot), max_pairs)
     n_available = len(must), len(cannot)
@@ -117,23 +119,24 @@ def draw_from_pairs(
 def draw_from_groups(
     groups: IntArray, max_pairs: int, generator: np.random.Generator
 ) -> PairTarget:
-    """Sample at most `max_pairs` pairs of grouped samples, within groups and across groups.
+    """Sample at most `max_pairs` pairs of grouped samples, within and between groups.
 
     Parameters
     ----------
     groups : ndarray of int of shape (n_samples,)
         The group of each sample; samples with a negative group are excluded.
     max_pairs : int
-        Largest number of pairs. Half of them lie within groups; if one kind has fewer pairs, all of
-        these are used and the other kind fills up the rest.
+        Maximum number of pairs. Half of them are within groups. If there are too few pairs of one
+        kind, all of them are used, and the number of pairs of the other kind is increased
+        accordingly.
     generator : numpy.random.Generator
         The random generator.
 
     Returns
     -------
-    PairTarget
-        The pairs, weighted as in `draw_from_pairs`. The diagonal of the kernel contributes nothing
-        and is omitted.
+    target : PairTarget
+        The pairs, weighted as in `draw_from_pairs`. The diagonal of the kernel is omitted, because
+        it does not contribute to the criterion.
     """
     samples = by_group(groups)
     position = np.arange(len(samples))
@@ -150,17 +153,17 @@ def draw_from_groups(
 
 
 def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
-    """Choose sigma so that the kernel on all features best matches the target similarity.
+    """Choose sigma so that the kernel of all features best matches the target similarity.
 
-    Minimises over sigma the weighted mean of `(1 - w)^2` over must-links plus the weighted mean of
-    `w^2` over cannot-links, with `w = exp(-d^2 / (2 sigma^2))` and the distance d in all features.
-    Means are used because with many more cannot-links than must-links the sum would be least where
-    every `w` vanishes.
+    The chosen sigma minimises the weighted mean of `(1 - w)^2` over must-links plus the weighted
+    mean of `w^2` over cannot-links, where `w = exp(-d^2 / (2 sigma^2))` and d is the distance in
+    all features. Means are used instead of sums because, with many more cannot-links than
+    must-links, the sum would be minimal if every `w` vanished.
 
-    A grid of 64 widths, equidistant in log(sigma), ranges from a quarter of the smallest positive
-    distance to four times the largest. The best interval is refined by a bounded search. Among
-    equally good widths, the smallest is chosen. If the samples of every pair are identical, sigma
-    is 1.
+    The initial grid has 64 widths, equidistant in log(sigma), from a quarter of the smallest
+    positive distance to four times the largest distance. The best interval is refined by a bounded
+    search. Among equally good widths, the smallest is chosen. If the samples of every pair are
+    identical, sigma is 1.
     """
     squared = as_samples(X).pair_distances(target.first, target.second, n_jobs)
     must, cannot = squared[: target.n_must], squared[target.n_must :]
@@ -185,7 +188,7 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
 
 
 def median_differences(X: Any, first: IntArray, second: IntArray) -> FloatArray:
-    """Return, for each feature, the median absolute difference over the listed pairs."""
+    """Return the median absolute difference of each feature over the listed pairs."""
     rows, ends = np.unique(np.concatenate([first, second]), return_inverse=True)
     X = as_samples(X)
     left, right = (X.placed(some) for some in np.split(ends, 2))
@@ -207,6 +210,9 @@ def by_group(groups: IntArray) -> IntArray:
 
 
 def _stratum_sizes(n_must: int, n_cannot: int, max_pairs: int) -> tuple[int, int]:
-    """Split `max_pairs` into halves; pairs that one kind lacks are taken from the other."""
+    """Return the numbers of must-links and cannot-links to draw.
+
+    Each is half of `max_pairs`, unless there are too few pairs of one kind.
+    """
     size_must = min(n_must, max(max_pairs // 2, max_pairs - n_cannot))
     return size_must, min(n_cannot, max_pairs - size_must)

@@ -1,9 +1,10 @@
 """Detection of ties between values with rounding errors.
 
 The rounding error of sums of logarithms or products depends on the order of rows, the numbering of
-states and the processor. Rounding to fewer decimals does not help, because it may separate two
-values that differ only in the last digit. So each value has guaranteed lower and upper bounds, and
-two values tie if these intervals overlap. Ties are resolved in favour of the earlier column.
+states and the processor. Rounding to fewer decimals does not solve this problem, because it may
+separate two values that differ only in the last digit. Each value therefore has guaranteed lower
+and upper bounds, and two values are tied if these intervals overlap. Ties are broken in favour of
+the earlier column.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ UNIT = 2.0**-53
 
 
 class Rounded(NamedTuple):
-    """Values with bounds of their absolute errors."""
+    """Values with bounds on their absolute errors."""
 
     value: FloatArray
     error: FloatArray
@@ -35,26 +36,26 @@ class Rounded(NamedTuple):
         return self.value + self.error
 
     def plus(self, other: Rounded) -> Rounded:
-        """Add non-negative values."""
+        """Return the sum of non-negative values, with its error bounds."""
         value = self.value + other.value
         return Rounded(value, self.error + other.error + UNIT * value)
 
     def minus(self, other: Rounded) -> Rounded:
-        """Subtract values."""
+        """Return the difference of values, with its error bounds."""
         value = self.value - other.value
         return Rounded(value, self.error + other.error + UNIT * np.abs(value))
 
     def over(self, count: int) -> Rounded:
-        """Divide non-negative values by a count."""
+        """Return the quotient of non-negative values and a count, with its error bounds."""
         value = self.value / count
         return Rounded(value, self.error / count + UNIT * value)
 
 
 def tied_ranks(lower: FloatArray, upper: FloatArray) -> IntArray:
-    """Rank values in descending order, from 0; tied values have the same rank.
+    """Return the ranks of values in descending order, starting at 0; tied values share a rank.
 
-    Two values tie if their intervals overlap or if a chain of overlapping intervals connects them.
-    So values that are equal in exact arithmetic always tie. NaN ranks last.
+    Two values are tied if their intervals overlap or are connected by a chain of overlapping
+    intervals. Values that are equal in exact arithmetic are therefore always tied. NaN ranks last.
 
     Parameters
     ----------

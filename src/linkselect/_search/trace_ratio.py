@@ -1,9 +1,10 @@
-"""The subset-level Fisher score: the subset with the largest trace ratio of scatters.
+"""The subset-level Fisher score, which finds the subset with the largest trace ratio.
 
-The trace ratio of a subset (Nie et al. 2008) is its summed scatter between classes over its summed
-scatter within classes. If a subset of the given size has the ratio `lam`, then the features with
-the largest `between - lam * within` have a sum of at least zero, so their ratio is at least `lam`.
-Iterating this (Dinkelbach's method) reaches the global optimum after a few rounds.
+The trace ratio of a subset (Nie et al. 2008) is the sum of its between-class scatter divided by the
+sum of its within-class scatter. Let `lam` be the ratio of a subset of the given size. For the
+features with the largest values of `between - lam * within`, the sum of these values is at least 0,
+so the ratio of these features is at least `lam`. Repeating this step (Dinkelbach's method) yields
+the global optimum after a few iterations.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -28,15 +29,21 @@ class TraceRatioOptimum(NamedTuple):
     """The best subset of a given size."""
 
     ratio: float
-    """The trace ratio of the subset: infinite if the scatter within is 0, NaN for 0 / 0."""
+    """The trace ratio of the subset.
+
+    It is infinite if only the within-class scatter is 0, and NaN if both scatters are 0.
+    """
     order: IntArray
-    """All features sorted by `between - ratio * within`, ties by index; the subset comes first."""
+    """All features, sorted by `between - ratio * within` and then by index.
+
+    The subset comes first.
+    """
 
 
 def between_and_within(
     X: Any, classes: IntArray, n_jobs: int | None = None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the scatter between classes and the scatter within classes, for each feature."""
+    """Return the between-class scatter and the within-class scatter of each feature."""
 
     def both(parts: Moments) -> FloatArray:
         return namespace_of(parts.mass).stack([parts.between(), parts.within()])
@@ -58,18 +65,18 @@ def best_trace_ratio(
     Parameters
     ----------
     between, within : ndarray of shape (n_all_features,)
-        The scatter of each feature between and within classes, at least 0. A feature with 0 in
-        both does not change the ratio of a subset, so the optimum may contain it.
+        The between-class and within-class scatter of each feature, which are at least 0. A feature
+        for which both are 0 does not change the ratio of a subset, so the optimum may contain it.
     n_features : int
         The size of the subset.
     first : sequence of int, optional
-        Features that the subset must contain; they come first in the order.
+        Features that the subset must contain. They come first in the order.
     start : float, default=0.0
         The initial ratio. The optimum for a similar size saves iterations.
 
     Returns
     -------
-    TraceRatioOptimum
+    optimum : TraceRatioOptimum
 
     Examples
     --------
@@ -93,10 +100,11 @@ def trace_ratio_path(
     n_sizes: int | None = None,
     first: Sequence[int] = (),
 ) -> FloatArray:
-    """Find the largest trace ratio for each size from 1 to `n_sizes`, by default for all sizes.
+    """Return the largest trace ratio for each subset size from 1 to `n_sizes`.
 
-    `track` wraps the iterable of sizes to report progress; if it stops early, the path ends there.
-    Subsets contain the features in `first`, or its first ones if the subset is smaller.
+    By default, all sizes are considered. The function `track` wraps the iterable of sizes to report
+    progress; if it stops early, the path ends at this size. Subsets contain the features in
+    `first`; smaller subsets consist of the initial features of `first`.
     """
     everything = _Pool(between, within)
     n_infinite = _n_infinite(between, within)
@@ -121,7 +129,7 @@ def trace_ratio_path(
 
 
 class _Pool(NamedTuple):
-    """Candidate features, and the summed scatter of the features already selected."""
+    """Candidate features, and the total scatter of the features already selected."""
 
     between: FloatArray
     within: FloatArray
@@ -139,7 +147,7 @@ class _Pool(NamedTuple):
         return max(self.ratio_of(subset) for subset in subsets)
 
     def ratio_of(self, subset: IntArray) -> float:
-        """Return the ratio of a subset together with the features already selected."""
+        """Return the trace ratio of a subset combined with the features already selected."""
         # The choice among equal differences does not matter at the optimum. A subset without any
         # scatter counts as the worst.
         total = self.within[subset].sum() + self.chosen_within
@@ -149,10 +157,10 @@ class _Pool(NamedTuple):
 def _possible_differences(
     between: FloatArray, within: FloatArray, ratio: float
 ) -> list[FloatArray]:
-    """Return `between - ratio * within`, with error bounds if rounding makes a sign uncertain.
+    """Return `between - ratio * within`, with error bounds if a sign is uncertain due to rounding.
 
     The feature that determines the ratio has a difference of 0. If its scatter is much larger than
-    that of others, rounding alone could rank it before or behind all of them.
+    that of other features, rounding errors could rank it before or behind all of them.
     """
     differences = between - ratio * within
     rounding = ROUNDING * (between + ratio * within)
@@ -164,7 +172,7 @@ def _possible_differences(
 def _undecided(
     between: FloatArray, within: FloatArray, first: int, last: int, low: float, high: float
 ) -> _Pool:
-    """Return the features that are in some but not all best subsets of `first` to `last` features.
+    """Return features that are in some but not all optimal subsets of `first` to `last` features.
 
     The ratios of these subsets lie between `low` and `high`, which bounds the difference of each
     feature.
@@ -190,13 +198,13 @@ def _undecided(
 
 
 def _n_infinite(between: FloatArray, within: FloatArray) -> int:
-    """Return the largest size of a subset with scatter between classes and none within classes."""
+    """Return the size of the largest subset with an infinite trace ratio."""
     free = within == 0
     return int(np.count_nonzero(free)) if between[free].any() else 0
 
 
 def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float:
-    """Find the largest ratio, given that it is at least `low`, from any starting value."""
+    """Return the largest ratio, given any starting value and a lower bound `low`."""
     if not pool.within.any() and not pool.chosen_within:
         return np.nan
     # The start may exceed the optimum, because the ratio of its best subset does not.
@@ -209,7 +217,7 @@ def _best_ratio(pool: _Pool, size: int, start: float, low: float = 0.0) -> float
 def _best_with(
     between: FloatArray, within: FloatArray, n_features: int, first: IntArray, start: float
 ) -> TraceRatioOptimum:
-    """Find the best subset that contains given features, whose scatters are added to all sums."""
+    """Find the best subset that contains the given features."""
     others = np.setdiff1d(np.arange(len(between)), first)
     sums = float(between[first].sum()), float(within[first].sum())
     n_more = n_features - len(first)

@@ -1,8 +1,8 @@
-"""Optimisation solvers that return solutions with certificates.
+"""Optimisation solvers that return solutions together with certificates of optimality.
 
-The solvers know nothing about samples and features. Points are the rows of a matrix, coordinates
-its columns. A target is a point to be reconstructed from the other points. A stack is a set of such
-problems that share a matrix and are solved together.
+The solvers are independent of samples and features. Points are the rows of a matrix, and
+coordinates are its columns. A target is a point that is reconstructed from the other points. A
+stack is a set of such problems that share a matrix and are solved together.
 
 ============================  ====================================================================
 problem                       module
@@ -14,12 +14,12 @@ ridge, barycentric weights    `closed_form` [7]_
 quadratic with row penalty    `proximal`
 ============================  ====================================================================
 
-The module `stacks` contains the linear algebra on stacks.
+The module `stacks` contains linear algebra for stacks.
 
 Names and symbols
 -----------------
-The table relates names in the code to the literature. A linear program is
-``min c'x, Ax = b, x >= 0`` with the dual ``max b'y, A'y + z = c, z >= 0`` [1]_.
+The following table relates names in the code to the literature. A linear program is ``min c'x, Ax =
+b, x >= 0`` with the dual ``max b'y, A'y + z = c, z >= 0`` [1]_.
 
 ==========================  ===========  =========================================================
 name in the code            symbol       name in the literature

@@ -1,4 +1,4 @@
-"""Reconstruct points from each other by regularised least squares, without iteration."""
+"""Reconstruction of points from each other by regularised least squares in closed form."""
 
 import numpy as np
 
@@ -6,11 +6,11 @@ from linkselect._arrays import FloatArray
 
 
 def ridge_weights(points: FloatArray, regularization: float) -> FloatArray:
-    """Reconstruct each point from all others by ridge regression with weights that sum to 1.
+    """Reconstruct each point from all other points by ridge regression; the weights sum to 1.
 
-    Let `w` be the unit vector of the target minus its weights, and P the matrix of centred points.
-    The problem is to minimise `w' (P P' + r I) w` subject to `w_i = 1` and `sum(w) = 0`. The
-    solutions of all points are the scaled columns of a single inverse.
+    Let `w` be the unit vector of the target minus its weights, and let P be the matrix of centred
+    points. The problem is to minimise `w' (P P' + r I) w` subject to `w_i = 1` and `sum(w) = 0`.
+    The solutions for all points are scaled columns of a single inverse.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ def ridge_weights(points: FloatArray, regularization: float) -> FloatArray:
     Returns
     -------
     ndarray of shape (n_points, n_points)
-        Rows sum to 1; the diagonal is 0.
+        The weights of all points, whose rows sum to 1 and whose diagonal is 0.
     """
     centred = points - points.mean(axis=0)
     products = centred @ centred.T
@@ -43,14 +43,14 @@ def barycentric_weights(difference: FloatArray, regularization: float) -> FloatA
     Parameters
     ----------
     difference : ndarray of shape (n_points, n_neighbours, n_coordinates)
-        Differences between the neighbours of each point and the point itself.
+        The differences between the neighbours of each point and the point itself.
     regularization : float
         The ratio of the ridge to the sum of squared distances to the neighbours.
 
     Returns
     -------
     ndarray of shape (n_points, n_neighbours)
-        Rows sum to 1.
+        The weights of the neighbours of each point, whose rows sum to 1.
     """
     products = np.matmul(difference, difference.transpose(0, 2, 1))
     total = np.trace(products, axis1=1, axis2=2)

@@ -1,14 +1,14 @@
-"""Solve many least-absolute-value problems approximately by an interior-point method.
+"""Approximate solution of many least-absolute-value problems by an interior-point method.
 
 Mehrotra's predictor-corrector method [2]_ solves the linear programs of `simplex` to a few digits
-in about twelve steps, whatever the problem size. The simplex method alone takes hundreds of steps,
-but only a few from the basis found here. It makes the result exact, so the optimum does not depend
-on the accuracy of this method.
+in about twelve steps, regardless of the problem size. The simplex method requires hundreds of steps
+on its own, but only a few steps if it starts from the basis found here. It makes the result exact,
+so the optimum does not depend on the accuracy of the interior-point method.
 
 The variables (weights, then residuals) are split into `positive - negative`. The dual slacks
-`below` and `above` are the distances from the worth of a variable to plus and minus its cost. By
-complementarity, `positive * below` and `negative * above` vanish at the optimum. The table in
-`linkselect._solvers` lists all names.
+`below` and `above` are the distances between the worth of a variable and plus or minus its cost. By
+complementarity, `positive * below` and `negative * above` vanish at the optimum. All names are
+listed in the table in `linkselect._solvers`.
 
 .. [2] See the list of references of `linkselect._solvers`.
 """
@@ -44,7 +44,7 @@ class _Iterate(stacks.Stack):
 
     @property
     def value(self) -> FloatArray:
-        """The free variables, `positive - negative`."""
+        """The free variables, which are `positive - negative`."""
         return self.positive - self.negative
 
     def products(self) -> tuple[FloatArray, FloatArray]:
@@ -52,14 +52,15 @@ class _Iterate(stacks.Stack):
         return self.positive * self.below, self.negative * self.above
 
     def gap(self) -> FloatArray:
-        """Return the sum of the complementarity products, the duality gap of each problem."""
+        """Return the duality gap of each problem (the sum of complementarity products)."""
         of_positive, of_negative = self.products()
         return (of_positive + of_negative).sum(axis=1)
 
     def moved(self, change: _Iterate, fraction: float) -> _Iterate:
-        """Take a step of the given fraction of the distance to the boundary, at most a full step.
+        """Take a step of a given fraction of the distance to the boundary, at most a full step.
 
-        Primal and dual step lengths are independent, as is possible for linear programs.
+        The primal and dual step lengths are chosen independently, which is possible for linear
+        programs.
         """
 
         def length(*names: str) -> FloatArray:
@@ -83,23 +84,23 @@ def approach_least_absolute(
 ) -> stacks.Solutions:
     """Solve the linear program of each target to a complementarity gap of about 1e-6.
 
-    With more coordinates than points, the solutions can violate the equations by several percent.
-    Only the basis that they indicate is used, and it is hardly ever wrong.
+    If there are more coordinates than points, the solutions may violate the equations by several
+    per cent. Only the basis indicated by them is used, which is hardly ever incorrect.
 
     Parameters
     ----------
     points : ndarray of shape (n_points, n_coordinates)
-        Centred points with coordinates of order 1.
+        The centred points, with coordinates of order 1.
     cost : ndarray of shape (n_coordinates,)
         The cost per unit of residual.
     targets : ndarray of int
-        The points to reconstruct.
+        The points that are reconstructed.
 
     Returns
     -------
-    Solutions
-        `values` contains the weights, then the residuals; `prices` contains the dual variables of
-        the coordinates, then that of the sum of weights.
+    solutions : Solutions
+        The field `values` contains the weights, followed by the residuals. The field `prices`
+        contains the dual variables of the coordinates, followed by that of the sum of weights.
     """
     now = _first_iterate(points, cost, targets)
     values, prices = now.value, now.price.copy()
@@ -123,7 +124,7 @@ def approach_least_absolute(
 
 
 def _first_iterate(points: FloatArray, cost: FloatArray, targets: IntArray) -> _Iterate:
-    """Start from a weighted least-squares solution, shifted off the boundary, and zero prices."""
+    """Return a weighted least-squares solution, shifted off the boundary, with zero prices."""
     n_targets, n_points = len(targets), len(points)
     costs = np.tile(np.append(np.ones(n_points), cost), (n_targets, 1))
     costs[np.arange(n_targets), targets] = OUT_OF_REACH
@@ -147,7 +148,7 @@ def _predict_and_correct(points: FloatArray, now: _Iterate) -> _Iterate:
     missing = now.goal - _equations(points, now.value)
 
     def change(of_positive: FloatArray, of_negative: FloatArray) -> _Iterate:
-        """Return the Newton step that changes the linearised products by the given amounts."""
+        """Return the Newton step that changes the linearised complementarity products as given."""
         _, price = system.step(of_positive / now.below - of_negative / now.above, missing)
         worth = _worths(points, price)
         return replace(
@@ -171,7 +172,7 @@ def _predict_and_correct(points: FloatArray, now: _Iterate) -> _Iterate:
 
 
 def _equations(points: FloatArray, value: FloatArray) -> FloatArray:
-    """Return the left-hand sides of the equations: the coordinates, then the sum of weights."""
+    """Return the left-hand sides of the equations: the coordinates and the sum of weights."""
     weights, residual = value[:, : len(points)], value[:, len(points) :]
     return np.concatenate([weights @ points + residual, weights.sum(axis=1)[:, None]], axis=1)
 
@@ -182,10 +183,11 @@ def _worths(points: FloatArray, price: FloatArray) -> FloatArray:
 
 
 def _newton_system(points: FloatArray, scaling: FloatArray) -> _ByPoints | _ByEquations:
-    """Reduce the Newton equations to one unknown per point or per equation, whichever are fewer.
+    """Reduce the Newton equations to one unknown per point or equation, whichever is smaller.
 
-    The system is solved for the steps of values and prices that remove the residual `missing` of
-    the equations; `rest` is the part of the step of the values that does not depend on the prices.
+    The solution consists of the steps of values and prices that remove the residual `missing` of
+    the equations. The argument `rest` is the part of the step of the values that does not depend on
+    the prices.
     """
     if len(points) <= points.shape[1]:
         return _ByPoints(points, scaling)

@@ -1,22 +1,23 @@
-"""Reconstruct a point from others with the least l1 norm and a bounded Euclidean error.
+"""Reconstruction of a point with weights of minimal l1 norm and a bounded Euclidean error.
 
-Let the rows of D be the other points minus the point. The problem is::
+Let the rows of D be the differences between the other points and the point. The problem is::
 
     minimise    sum_j |s_j|
     subject to  |s D| <= tolerance,  sum_j s_j = 1
 
-The norm is at least 1, and it equals 1 only for non-negative weights. So if the nearest of the
-other points lies within the tolerance, it is optimal, and so is the nearest point of their convex
-hull.
+The norm is at least 1, and it equals 1 only for non-negative weights. The nearest of the other
+points is therefore optimal if its distance is within the tolerance. The same holds for the nearest
+point in their convex hull.
 
-Otherwise negative weights are needed. Write `s = p - q` with non-negative p and q. For any
+Otherwise, negative weights are required. Write `s = p - q` with non-negative p and q. For any
 `penalty`, SciPy's `nnls` [3]_ solves the least-squares problem::
 
     minimise    |s D|^2 + penalty (sum_j p_j + q_j)^2 + (1 - sum_j s_j)^2
 
-Divided by its sum, the solution minimises `error^2 + penalty norm^2` among weights with sum 1,
-because the minimum over all multiples of such weights increases with this quantity. The error
-increases with the penalty; the penalty at which it equals the tolerance solves the problem.
+After division by its sum, the solution minimises `error^2 + penalty norm^2` among weights with sum
+1, because the minimum over all multiples of such weights increases with this quantity. The error
+increases with the penalty. The problem is solved by the penalty for which the error equals the
+tolerance.
 
 .. [3] See the list of references of `linkselect._solvers`.
 """
@@ -42,26 +43,27 @@ NUDGE, MOST_NUDGES = 1e-9, 5
 def least_norm_weights(
     difference: FloatArray, tolerance: float, max_iter: int
 ) -> tuple[FloatArray, float, int]:
-    """Compute weights of least l1 norm that reconstruct one point within the tolerance.
+    """Compute weights of minimal l1 norm that reconstruct a point within the tolerance.
 
     Parameters
     ----------
     difference : ndarray of shape (n_others, n_coordinates)
-        The other points minus the point, of order 1; no row is 0.
+        The differences between the other points and the point, which are of order 1 and nonzero.
     tolerance : float
-        Largest Euclidean error, at least the distance of the point from the affine hull of the
-        others.
+        Maximum Euclidean error, which is at least the distance of the point from the affine hull of
+        the other points.
     max_iter : int
-        Largest number of steps of `nnls`.
+        Maximum number of steps of `nnls`.
 
     Returns
     -------
     weights : ndarray of shape (n_others,)
-        The weights, with sum 1. If `nnls` needs more steps, the nearest point has weight 1.
+        The weights, which sum to 1. If `nnls` requires more steps, the nearest point has the weight
+        1.
     bound : float
-        A lower bound of the norm of all feasible weights.
+        A lower bound on the norm of all feasible weights.
     n_problems : int
-        Number of least-squares problems solved.
+        The number of least-squares problems that were solved.
     """
     nearest = np.zeros(len(difference))
     nearest[(difference**2).sum(axis=1).argmin()] = 1.0
@@ -117,13 +119,13 @@ def _by_least_squares(
 
 
 def _lower_bound(difference: FloatArray, weights: FloatArray, tolerance: float) -> float:
-    """Return a lower bound of the norm from the dual problem.
+    """Return a lower bound on the norm, obtained from the dual problem.
 
     The dual problem is to maximise `level - tolerance |prices|` subject to
     `|D prices + level| <= 1`. At the optimum, the prices point in the direction of the error, and
-    `D prices + level` equals the sign of each nonzero weight. For a tiny tolerance, rounding
-    destroys the direction of the error, so the second condition corrects the prices. Any prices
-    give a bound if the level and the scale are chosen optimally for them.
+    `D prices + level` equals the sign of each nonzero weight. For a tiny tolerance, the direction
+    of the error is lost to rounding, so the prices are corrected by the second condition. Any
+    prices yield a bound if the level and the scale are chosen optimally.
     """
     prices = -(weights @ difference)
     worth = difference @ prices

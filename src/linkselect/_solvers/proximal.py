@@ -1,4 +1,4 @@
-"""Accelerated proximal gradient descent for quadratic problems with a row-wise group penalty.
+"""Accelerated proximal gradient descent for quadratic problems with a penalty on row norms.
 
 The problem is::
 
@@ -23,9 +23,9 @@ def proximal_descent(
     allowed: float,
     max_steps: int,
 ) -> tuple[FloatArray, int]:
-    """Minimise the objective by accelerated proximal gradient steps (FISTA with restarts).
+    """Minimise a quadratic function plus a penalty on row norms by FISTA with restarts.
 
-    The momentum is reset whenever it points uphill (O'Donoghue & Candes 2015). The method then
+    The momentum is reset whenever it points uphill (O'Donoghue & Candes 2015), so the method
     converges linearly without knowledge of the strong convexity constant.
 
     Parameters
@@ -36,16 +36,16 @@ def proximal_descent(
     weights : ndarray of shape (n_rows, n_columns)
         The starting point.
     allowed : float
-        Stop when `row_violations` returns no value larger than this.
+        The iteration stops when `row_violations` returns no value above this limit.
     max_steps : int
-        Largest number of steps, at least 1.
+        Maximum number of steps, at least 1.
 
     Returns
     -------
     weights : ndarray of shape (n_rows, n_columns)
-        The solution, which `row_violations` certifies.
+        The solution, whose optimality is certified by `row_violations`.
     n_steps : int
-        Number of steps taken.
+        The number of steps taken.
     """
     # The largest eigenvalue is the Lipschitz constant of the gradient; 0 allows any step.
     step = 1.0 / max(np.linalg.eigvalsh(quadratic)[-1], np.finfo(float).tiny)
@@ -66,18 +66,18 @@ def proximal_descent(
 
 
 def shrink_rows(weights: FloatArray, threshold: float) -> FloatArray:
-    """Apply block soft thresholding: shorten each row by the threshold, at most to 0."""
+    """Apply block soft thresholding, which reduces each row norm by the threshold, at most to 0."""
     norms = row_norms(weights)
     left = np.maximum(1.0 - threshold / np.where(norms > 0, norms, np.inf), 0.0)
     return weights * left[:, None]
 
 
 def row_violations(weights: FloatArray, gradient: FloatArray, penalty: float) -> FloatArray:
-    """Return the violation of the optimality conditions for each row.
+    """Return the violation of the optimality conditions by each row.
 
-    A zero row requires a gradient with a norm of at most the penalty. Any other row requires a
-    gradient of exactly this norm in the opposite direction. `gradient` is `Q W - B`, the gradient
-    of the smooth part.
+    The norm of the gradient of a zero row must not exceed the penalty. The gradient of any other
+    row must have exactly this norm and point in the opposite direction of the row. The argument
+    `gradient` is the gradient of the smooth part, `Q W - B`.
     """
     norms = row_norms(weights)
     balance = gradient + penalty * weights / np.where(norms > 0, norms, 1.0)[:, None]

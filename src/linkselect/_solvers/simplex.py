@@ -1,20 +1,20 @@
-"""Solve least-absolute-value reconstruction problems exactly, by the simplex method.
+"""Exact solution of least-absolute-value reconstruction problems by the simplex method.
 
-For one point `x_i` the problem is a linear program::
+For a point `x_i`, the problem is the following linear program::
 
     minimise    sum_j |s_j| + sum_r cost_r |t_r|
     subject to  sum_j s_j x_jr + t_r = x_ir   for every coordinate r
                 sum_j s_j = 1,  s_i = 0
 
-where s are the weights and t the residuals. All points share the matrix and differ only in the
-right-hand side. So a stack of points is solved together: each has its own basis, and the expensive
-part of a step is one matrix product for the whole stack. An interior-point method supplies the
-first basis.
+where s contains the weights and t the residuals. All points share the same matrix and differ only
+in the right-hand side. A stack of points is therefore solved together. Each point has its own
+basis, but the expensive part of a step is a single matrix product for the whole stack. The first
+basis is provided by an interior-point method.
 
-Three facts keep the simplex method short. Every basis is feasible, because variables may have
-either sign. A step may pass through the zeros of several variables as long as the objective
-decreases (Barrodale & Roberts 1973). And only a small part of each basis is stored (see
-`simplex_bases`).
+Three properties make this simplex method simple and fast. First, every basis is feasible, because
+variables may have either sign. Second, a step may pass through the zeros of several variables as
+long as the objective decreases (Barrodale & Roberts 1973). Third, only a small part of each basis
+is stored (see `simplex_bases`).
 """
 
 import numpy as np
@@ -42,16 +42,16 @@ def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps
     program : Program
         The constraint matrix and the costs.
     targets : ndarray of int
-        The points to reconstruct.
+        The points that are reconstructed.
     max_steps : int
-        Largest number of simplex steps per target.
+        Maximum number of simplex steps per target.
 
     Returns
     -------
-    Solutions
-        `values` contains the weights; `prices` contains the dual variables of the coordinates,
-        then that of the sum, as `absolute_gaps` needs them; `steps` counts the interior-point and
-        simplex steps together.
+    solutions : Solutions
+        The field `values` contains the weights. The field `prices` contains the dual variables of
+        the coordinates, followed by that of the sum of weights, as required by `absolute_gaps`. The
+        field `steps` is the total number of interior-point and simplex steps.
     """
     near = approach_least_absolute(program.table[:-1, :-2], program.cost, targets)
     bases = bases_of.bases_near(program, targets, near.values, near.prices)
@@ -81,9 +81,9 @@ def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps
 
 
 def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatArray:
-    """Return the worth `A'y` of each variable, with prices y from the current basis.
+    """Return the worth `A'y` of each variable, where y are the prices of the current basis.
 
-    Basic variables have a reduced cost of zero. The worth of a residual is the price of its
+    The reduced cost of basic variables is zero. The worth of a residual is the price of its
     equation.
     """
     first = program.first_equation
@@ -100,7 +100,7 @@ def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatAr
 def _entering_variables(
     program: bases_of.Program, bases: bases_of.Bases, worths: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Return the variable with the most negative reduced cost (Dantzig's rule), and its excess."""
+    """Return the variable with the most negative reduced cost (Dantzig's rule) and its excess."""
     everyone = np.arange(len(worths))
     excess = np.abs(worths) - program.costs(barred=np.inf)
     excess[everyone, bases.target] = -np.inf
@@ -116,7 +116,7 @@ def _advance(
     excess: FloatArray,
     worths: FloatArray,
 ) -> None:
-    """Increase the entering variable until the objective is least, then pivot, in place."""
+    """Increase the entering variable until the objective is minimal, and pivot in place."""
     everyone = np.arange(len(entering))
     direction = np.sign(worths[everyone, entering])
     change, column = _change_of_basis(program, bases, entering, direction)
@@ -142,7 +142,7 @@ def _advance(
 def _change_of_basis(
     program: bases_of.Program, bases: bases_of.Bases, entering: IntArray, direction: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the rate of change of all variables, and the tableau column of the entering one."""
+    """Return the rates of change of all variables, and the tableau column of the entering one."""
     first = program.first_equation
     point = np.where(entering < first, entering, program.n_points)
     coefficients = program.table[point[:, None], bases.equations]
@@ -160,7 +160,8 @@ def _long_step_ratio_test(
 ) -> tuple[IntArray, FloatArray, tuple[IntArray, IntArray]]:
     """Find the minimum of a sum of absolute values along a direction with initial slope `-slope`.
 
-    When a variable passes through zero, the slope increases by twice its cost times its speed.
+    Whenever a variable passes through zero, the slope increases by twice the product of its cost
+    and its rate of change.
 
     Returns
     -------
@@ -169,7 +170,7 @@ def _long_step_ratio_test(
     step : ndarray
         The step length to the minimum.
     passed : tuple of ndarray of int
-        The index of the variables that pass through zero before the minimum.
+        The indices of the variables that pass through zero before the minimum.
     """
     everyone, n_variables = np.arange(len(size)), size.shape[1]
     slowest = SMALLEST_PIVOT * toward_zero.max(axis=1, keepdims=True)
@@ -196,10 +197,10 @@ def _long_step_ratio_test(
 def absolute_gaps(
     program: bases_of.Program, targets: IntArray, weights: FloatArray, prices: FloatArray
 ) -> FloatArray:
-    """Return an upper bound of the relative gap between each objective and its optimum.
+    """Return an upper bound on the relative gap between each objective and its optimum.
 
-    Prices are dual feasible if no variable is worth more than its cost; such prices give a lower
-    bound of the optimum. Another lower bound is 1, because the weights sum to 1.
+    Prices are dual feasible if the worth of no variable exceeds its cost. Such prices yield a lower
+    bound on the optimum. Another lower bound is 1, because the weights sum to 1.
     """
     points = program.table[:-1, :-1]
     residual = points[targets, :-1] - weights @ points[:, :-1]

@@ -1,8 +1,9 @@
-"""The linear programs of `simplex` and their bases.
+"""Representation of the linear programs of `simplex` and of their bases.
 
-Only the non-trivial part of a basis is stored: `k` points with basic weights and `k` equations with
-`t_r = 0`, among them the sum of weights, as the inverse of a `k x k` matrix. Since
-`k <= min(n - 1, d + 1)`, the same code is efficient for many points and for many coordinates.
+Only the non-trivial part of a basis is stored. It consists of `k` points with basic weights, `k`
+equations with `t_r = 0`, including the sum of weights, and the inverse of the corresponding `k x k`
+matrix. Because `k <= min(n - 1, d + 1)`, the same code is efficient for many points and for many
+coordinates.
 """
 
 from __future__ import annotations
@@ -23,17 +24,17 @@ PERTURBATION = 1e-9
 
 @dataclass(frozen=True)
 class Program:
-    """Constraint matrix and costs, which the linear programs of all points share.
+    """Constraint matrix and costs, which are shared by the linear programs of all points.
 
-    The variables are numbered as follows: the weights of points `0..n-1`, the weight of an empty
-    point `n`, then the residuals of the equations, which are the coordinates, the sum of weights
-    and an empty equation. The empty point and the empty equation have only zeros in `table`. Unused
-    entries of a basis refer to them, which makes masks unnecessary.
+    The variables are the weights of the points `0..n-1`, the weight of an empty point `n`, and the
+    residuals of the equations. The equations are the coordinates, the sum of weights and an empty
+    equation. In `table`, the empty point and the empty equation contain only zeros. Unused entries
+    of a basis refer to them, which makes masks unnecessary.
 
     Attributes
     ----------
     table : ndarray of shape (n_points + 1, n_coordinates + 2)
-        The constraint matrix, transposed: one row per point, one column per equation.
+        The transposed constraint matrix, with one row per point and one column per equation.
     cost : ndarray of shape (n_coordinates,)
         The cost per unit of residual.
     """
@@ -43,7 +44,7 @@ class Program:
 
     @classmethod
     def from_points(cls, points: FloatArray, cost: FloatArray) -> Program:
-        """Build the program of centred points with coordinates of order 1."""
+        """Build the linear program for centred points with coordinates of order 1."""
         table = np.zeros((points.shape[0] + 1, points.shape[1] + 2))
         table[:-1, :-2] = points
         table[:-1, -2] = 1.0
@@ -51,31 +52,31 @@ class Program:
 
     @property
     def n_points(self) -> int:
-        """The number of points, which is also the index of the empty point."""
+        """Number of points, which is also the index of the empty point."""
         return len(self.table) - 1
 
     @property
     def n_coordinates(self) -> int:
-        """The number of coordinates, which is also the index of the equation for the sum."""
+        """Number of coordinates, which is also the index of the equation for the sum of weights."""
         return len(self.cost)
 
     @property
     def empty_equation(self) -> int:
-        """The index of the empty equation among the equations."""
+        """Index of the empty equation among the equations."""
         return self.n_coordinates + 1
 
     @property
     def first_equation(self) -> int:
-        """The index of the first residual among the variables."""
+        """Index of the first residual among the variables."""
         return len(self.table)
 
     def costs(self, barred: float) -> FloatArray:
-        """Return the cost of each variable; variables that must stay zero have cost `barred`."""
+        """Return the cost of each variable, which is `barred` if the variable must remain zero."""
         ones = np.ones(self.n_points)
         return np.concatenate([ones, [barred], self.cost, [barred, barred]])
 
     def perturbation(self) -> FloatArray:
-        """Return small changes of the right-hand side, drawn with a fixed seed."""
+        """Return small random changes of the right-hand side, which are drawn with a fixed seed."""
         change = np.zeros(self.n_coordinates + 2)
         change[:-2] = PERTURBATION * np.random.default_rng(0).uniform(-1.0, 1.0, self.n_coordinates)
         return change
@@ -83,22 +84,22 @@ class Program:
 
 @dataclass
 class Bases(Stack):
-    """One basis per target.
+    """A stack of bases, one for each target.
 
     Attributes
     ----------
     target : ndarray of int
-        The point to reconstruct.
+        The point that is reconstructed.
     goal : ndarray
-        The right-hand side of its equations.
+        The right-hand side of the equations of this point.
     points, equations : ndarray of int
-        The points with basic weights and the equations without a residual.
+        The points with basic weights, and the equations without a residual.
     inverse : ndarray
-        The inverse of the part of the constraint matrix given by `equations` and `points`.
+        The inverse of the submatrix of the constraint matrix given by `equations` and `points`.
     sign, size : ndarray
-        Sign and absolute value of each variable; both are 0 for nonbasic variables.
+        The sign and the absolute value of each variable. Both are 0 for nonbasic variables.
     steps : ndarray of int
-        Number of simplex steps taken.
+        The number of simplex steps taken.
     perturbed : ndarray of bool
         Whether `goal` still includes the perturbation against degeneracy.
     """
@@ -119,8 +120,8 @@ def bases_near(
 ) -> Bases:
     """Build a basis for each target from an approximate solution.
 
-    At the optimum, a variable is zero or its worth equals its cost. A variable is taken as basic
-    if its absolute value is larger than the distance between its worth and its cost.
+    At the optimum, each variable is zero or has a worth equal to its cost. A variable is considered
+    basic if its absolute value exceeds the difference between its worth and its cost.
     """
     bases = _empty_bases(program, targets)
     worths = np.concatenate(
@@ -143,7 +144,7 @@ def bases_near(
 
 
 def _empty_bases(program: Program, targets: IntArray) -> Bases:
-    """Build the bases in which all residuals are basic and no weight is."""
+    """Build bases in which all residuals and no weights are basic."""
     n_targets = len(targets)
     n_places = min(program.n_points - 1, program.n_coordinates + 1)
     bases = Bases(
@@ -164,7 +165,7 @@ def _empty_bases(program: Program, targets: IntArray) -> Bases:
 def _independent_part(
     table: FloatArray, points: IntArray, equations: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Choose points and equations with a nonsingular matrix; the last equation is always kept."""
+    """Choose points and equations with a nonsingular matrix, always keeping the last equation."""
     matrix = table[np.ix_(points, equations)]
     largest = np.abs(matrix).max()
     # Pivoting takes a large column first, so the sum of weights is always kept.
@@ -178,7 +179,7 @@ def _independent_part(
 
 
 def remove_perturbation(program: Program, bases: Bases, which: BoolArray) -> None:
-    """Restore the unperturbed right-hand sides of some targets, in place."""
+    """Remove the perturbation from the right-hand sides of some targets in place."""
     if which.any():
         part = bases.take(which)
         part.goal -= program.perturbation()
@@ -188,7 +189,7 @@ def remove_perturbation(program: Program, bases: Bases, which: BoolArray) -> Non
 
 
 def refactorize(program: Program, bases: Bases) -> None:
-    """Recompute inverses and values from the bases, so that rounding errors do not accumulate."""
+    """Recompute inverses and values from the bases, to remove accumulated rounding errors."""
     # Sorting moves unused entries to the end of both, because they have the largest indices.
     bases.points.sort(axis=1)
     bases.equations.sort(axis=1)
@@ -219,11 +220,11 @@ def exchange(
     pivot: FloatArray,
     column: FloatArray,
 ) -> None:
-    """Pivot: update each inverse, in place, for one entering and one leaving variable.
+    """Update each inverse in place for one entering and one leaving variable (pivot).
 
-    Either may be a weight or a residual. All four cases are the same rank-1 update. An entering
-    weight takes the place of the leaving weight in `points`, or an empty place; a leaving residual
-    takes a place in `equations` in the same way.
+    Both variables may be weights or residuals. All four cases are the same rank-1 update. An
+    entering weight replaces the leaving weight in `points` or takes an empty place. In the same
+    way, a leaving residual takes a place in `equations`.
     """
     first, everyone = program.first_equation, np.arange(len(entering))
     weight_enters, weight_leaves = entering < first, leaving < first

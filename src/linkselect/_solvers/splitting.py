@@ -1,19 +1,19 @@
-"""Solve many least-absolute-value reconstruction problems approximately, by ADMM.
+"""Approximate solution of many least-absolute-value reconstruction problems by ADMM.
 
-The problem is that of `simplex`, with the same cost for all residuals::
+The problem is the same as in `simplex`, but all residuals have the same cost::
 
     minimise    sum_j |s_j| + cost sum_r |t_r|
     subject to  s X + t = x_i,  sum_j s_j = 1,  s_i = 0
 
-The alternating direction method of multipliers [8]_ (ADMM) keeps two copies of the weights and
-residuals of each point: one satisfies the equations, the other has small absolute values. The first
-is updated by a least-squares problem with the same matrix for all points and steps, so one inverse
-suffices. The second is updated by soft thresholding. A step takes three matrix products for a whole
-stack of points.
+The alternating direction method of multipliers [8]_ (ADMM) uses two copies of the weights and
+residuals of each point. One copy satisfies the equations, and the other has small absolute values.
+The first copy is updated by solving a least-squares problem, whose matrix is the same for all
+points and steps, so a single inverse suffices. The second copy is updated by soft thresholding. A
+step requires three matrix products for a whole stack of points.
 
-The method does not reach a vertex. But its prices give a lower bound of the optimum, so each point
-stops as soon as its gap is certified to be small enough. Steps run in single precision,
-certificates in double precision.
+The method does not reach a vertex of the feasible set. However, its prices yield a lower bound on
+the optimum, so the iteration for a point stops as soon as its gap is certified to be sufficiently
+small. Steps are computed in single precision, and certificates in double precision.
 
 .. [8] See the list of references of `linkselect._solvers`.
 """
@@ -51,20 +51,20 @@ LAST_CHANGE = 500
 
 @dataclass
 class _Copies(Stack):
-    """The state of ADMM for some targets.
+    """The state of ADMM for a stack of targets.
 
     Attributes
     ----------
     target : ndarray of int
-        The point to reconstruct.
+        The point that is reconstructed.
     goal : ndarray
-        Its coordinates.
+        The coordinates of this point.
     weights, residual : ndarray
         The copy with small absolute values.
     weight_prices, residual_prices : ndarray
-        The scaled multipliers of the constraint that both copies are equal.
+        The scaled multipliers of the constraint that both copies must be equal.
     penalty : ndarray of shape (n_targets, 1)
-        The penalty on squared differences between the copies, one per target.
+        The penalty on squared differences between both copies, one value per target.
     """
 
     target: IntArray
@@ -77,12 +77,13 @@ class _Copies(Stack):
 
 
 class Splitting:
-    """ADMM solver for the problems of all points, with shared matrices computed once.
+    """ADMM solver for the problems of all points, which computes shared matrices only once.
 
     Parameters
     ----------
     program : Program
-        Points with coordinates of order 1, and equal costs for all coordinates.
+        The linear program of points with coordinates of order 1 and equal costs for all
+        coordinates.
     """
 
     def __init__(self, program: Program) -> None:
@@ -105,17 +106,18 @@ class Splitting:
         Parameters
         ----------
         targets : ndarray of int
-            The points to reconstruct.
+            The points that are reconstructed.
         gap : float
-            Largest relative gap between the objective and its optimum.
+            Maximum relative gap between the objective and its optimum.
         max_steps : int
-            Largest number of steps.
+            Maximum number of steps.
 
         Returns
         -------
-        Solutions
-            `values` contains the weights; `prices` contains the dual variables of the coordinates,
-            then that of the sum, as `absolute_gaps` needs them.
+        solutions : Solutions
+            The field `values` contains the weights. The field `prices` contains the dual variables
+            of the coordinates, followed by that of the sum of weights, as required by
+            `absolute_gaps`.
         """
         copies = self._start(targets)
         found = Solutions(
@@ -158,7 +160,7 @@ class Splitting:
         )
 
     def _step(self, copies: _Copies, memory: _Memory) -> None:
-        """Take one ADMM step in place: least-squares update, then soft thresholding."""
+        """Take one ADMM step in place: a least-squares update followed by soft thresholding."""
         weights, spare, residual = memory.weights, memory.spare, memory.residual
         np.subtract(copies.goal, copies.residual, out=residual)
         residual += copies.residual_prices
@@ -184,7 +186,7 @@ class Splitting:
         _threshold(residual, small, copies.residual, copies.residual_prices)
 
     def _certificates(self, copies: _Copies) -> tuple[FloatArray, FloatArray]:
-        """Return weights with sum 1 and dual feasible prices, in double precision."""
+        """Return weights that sum to 1, and dual feasible prices, in double precision."""
         weights = copies.weights.astype(np.float64)
         total = weights.sum(axis=1, keepdims=True)
         # Until the copies agree, the sum is arbitrary.
@@ -203,7 +205,7 @@ class Splitting:
 
 
 class _Memory:
-    """Work arrays of a step, which are reused because allocating them would dominate its time."""
+    """Work arrays of a step, which are reused because repeated allocation would be slow."""
 
     def __init__(self, copies: _Copies) -> None:
         self.weights = np.empty_like(copies.weights)
@@ -212,7 +214,7 @@ class _Memory:
 
 
 def _overshoot(exact: Single, small: Single, prices: Single) -> None:
-    """Apply over-relaxation and add the prices; modifies `exact` and `small`."""
+    """Apply over-relaxation and add the prices, modifying `exact` and `small` in place."""
     exact *= RELAXATION
     small *= 1.0 - RELAXATION
     exact += small
@@ -220,13 +222,13 @@ def _overshoot(exact: Single, small: Single, prices: Single) -> None:
 
 
 def _threshold(values: Single, limit: Single, small: Single, prices: Single) -> None:
-    """Apply soft thresholding: write the shrunk values to `small`, the rest to `prices`."""
+    """Apply soft thresholding: store shrunk values in `small` and remainders in `prices`."""
     np.clip(values, -limit, limit, out=prices)
     np.subtract(values, prices, out=small)
 
 
 def _balance(before: _Copies, now: _Copies, share: np.float32) -> None:
-    """Adapt the penalties to balance primal and dual residuals."""
+    """Adapt the penalties in place to balance primal and dual residuals."""
 
     def size(weights: Any, residual: Any) -> FloatArray:
         squares = (weights**2).sum(axis=1) + share * (residual**2).sum(axis=1)

@@ -1,4 +1,4 @@
-"""Linear algebra on stacks of independent problems, which are the first axis of every array."""
+"""Linear algebra for stacks of independent problems, which form the first axis of every array."""
 
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
@@ -10,16 +10,17 @@ from linkselect._arrays import BoolArray, FloatArray, IntArray
 
 
 class Solutions(NamedTuple):
-    """The solutions of a stack of problems, each with its certificate.
+    """The solutions of a stack of problems, with certificates of optimality.
 
     Attributes
     ----------
     values : ndarray of shape (n_problems, n_variables)
         The primal solutions.
     prices : ndarray of shape (n_problems, n_equations)
-        The dual solutions. They give lower bounds of the optimum, which certify the primal ones.
+        The dual solutions, which yield lower bounds on the optimum and thus certify the primal
+        solutions.
     steps : ndarray of int of shape (n_problems,)
-        Number of steps taken.
+        The number of steps taken.
     """
 
     values: FloatArray
@@ -29,14 +30,14 @@ class Solutions(NamedTuple):
 
 @dataclass
 class Stack:
-    """Base class for dataclasses of arrays whose first axis runs over the same problems."""
+    """Base class for dataclasses of arrays with one entry per problem on the first axis."""
 
     def take(self, index: BoolArray) -> Self:
-        """Return the selected problems."""
+        """Return the stack of the selected problems."""
         return type(self)(*(getattr(self, field.name)[index] for field in fields(self)))
 
     def put(self, index: BoolArray, part: Self) -> None:
-        """Replace the selected problems, in place."""
+        """Replace the selected problems in place."""
         for field in fields(self):
             getattr(self, field.name)[index] = getattr(part, field.name)
 
@@ -51,7 +52,7 @@ def weighted_products(matrix: FloatArray, weights: FloatArray) -> FloatArray:
 
 
 def add_to_diagonal(matrices: FloatArray, values: NDArray[Any]) -> None:
-    """Add values to the diagonal of each matrix, in place."""
+    """Add values to the diagonal of each matrix in place."""
     diagonal = np.arange(matrices.shape[1])
     matrices[:, diagonal, diagonal] += values
 
@@ -76,6 +77,6 @@ def regular_inverse(matrices: FloatArray) -> FloatArray:
 
 
 def times(matrices: FloatArray, vectors: FloatArray) -> FloatArray:
-    """Multiply each matrix by its vector."""
+    """Return the product of each matrix and its vector."""
     product: FloatArray = np.matmul(matrices, vectors[:, :, None])[:, :, 0]
     return product

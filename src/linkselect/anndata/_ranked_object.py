@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 VERSIONS = {"linkselect": linkselect.__version__}
 NOT_VALIDATED = (
-    "The ranking was not validated: validation fits the method many times and needs the samples in "
-    "memory, but the object is backed."
+    "The ranking was not validated: validation fits the method many times and requires the samples "
+    "in memory, but the object is backed."
 )
 
 
@@ -59,27 +59,27 @@ def rank(
     Parameters
     ----------
     adata : AnnData
-        Object with samples in rows, in memory or backed. For a backed object, `.X` is read part by
-        part, and `.var` and `.uns` change only in memory.
+        Object with samples in rows, either in memory or backed. For a backed object, `.X` is read
+        in parts, and `.var` and `.uns` are changed only in memory.
     label : str, optional
         Column of `.obs` with the classes. Samples with a missing value are unlabelled; a method
-        that needs every label uses only the labelled samples.
+        that requires complete labels uses only the labelled samples.
     pairs : Pairs, optional
-        Must-links and cannot-links between `obs_names`. With `label`, methods that use pairs use
-        both.
+        Must-links and cannot-links between samples, identified by `obs_names`. With `label`,
+        methods that use pairs use both pairs and labels.
     selector : selector, optional
         Selector that ranks the features. It is not modified. Default: `LinkSelector()`.
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to select. "auto" uses the number of the
+        Number (int) or fraction (float) of features to select. "auto" keeps the setting of the
         selector.
     layer : str, optional
-        Layer to rank. Default: `.X`.
+        Layer with the values of the features. Default: `.X`.
     batch_key : str, optional
         Column of `.obs` with batches, such as plates. The test against chance permutes samples only
         within their batch.
     batch : {"center"} or None, default=None
-        "center" subtracts the batch mean from every feature before ranking. The values then become
-        dense.
+        "center" subtracts the batch mean from every feature before ranking. The values are then
+        stored as a dense array.
     group_key : str, optional
         Column of `.obs` with groups that are never split, such as donors.
     validate : bool, default=True
@@ -91,21 +91,21 @@ def rank(
     key_added : str, default="linkselect"
         Prefix of the columns in `.var`, and key in `.uns`.
     random_state : int, default=0
-        Seed of all random draws.
+        Seed for all random draws.
     copy : bool, default=False
         Whether to return a changed copy, instead of changing `adata`.
 
     Returns
     -------
     AnnData or None
-        The copy if `copy` is True, otherwise None. These fields are set:
+        The copy if `copy` is True, otherwise None. The following fields are set:
 
         `.var[f"{key_added}_score"]`, `_rank`, `_selected`
             Score of each feature, its rank (1 is best), and whether it is selected.
         `.var[f"{key_added}_frequency"]`
-            If validated: fraction of random halves of the samples in which the feature is selected.
+            Fraction of random halves of the samples in which the feature is selected, if validated.
         `.var[f"{key_added}_p_value"]`, `_adjusted`, `_q_value`
-            If tested: see `feature_p_values`.
+            P-values of each feature, if tested; see `feature_p_values`.
         `.uns[key_added]`
             `params`, `method`, `n_features`, `better_than_chance`, `estimate`, `reason`, `notes`
             and `versions`.
@@ -204,7 +204,7 @@ def _check(
     if batch not in (None, "center") or (batch and batch_key is None):
         raise GuidedValueError(
             f"batch={batch!r} cannot be used with batch_key={batch_key!r}.",
-            'Pass batch="center" together with batch_key, or leave batch out.',
+            'Pass batch="center" together with batch_key, or omit batch.',
             "batch",
         )
     in_memory = {
@@ -217,7 +217,7 @@ def _check(
     if adata.isbacked and needs:
         raise GuidedValueError(
             f"{needs[0]} needs the samples in memory, but the object is backed.",
-            "Pass adata.to_memory() if it fits in memory, or leave this out.",
+            "Pass adata.to_memory() if the samples fit in memory, or omit this option.",
             "adata",
         )
     check_names(adata.var_names)
@@ -233,7 +233,7 @@ def _selector(selector: Any, n_features_to_select: Any) -> Any:
 
 
 def _check_name(name: Any, known: Iterable[Any], parameter: str, what: str) -> None:
-    """Raise an error for an unknown name, and suggest the nearest known name."""
+    """Raise an error for an unknown name, and suggest the most similar known name."""
     names = [str(one) for one in known]
     if not (isinstance(name, str) and name in names):
         hint = nearest(str(name), names)
@@ -266,7 +266,7 @@ def _samples(adata: Any, layer: str | None, batches: Any) -> Any:
 
 
 def _used(method: Any, adata: Any, label: str | None) -> tuple[Any, list[str]]:
-    """Return the samples that the method can use: the labelled ones if it needs every label."""
+    """Return the samples that the method can use: only labelled ones if it requires labels."""
     y = _column(adata, label, "label")
     if y is None or describe(method).sees != "labels":
         return adata, []
@@ -297,7 +297,7 @@ def _notes(method: Any, y: Any, pairs: Any, batches: Any) -> list[str]:
 def _codes(
     marks: NDArray[Any] | None, what: str, key: str | None, notes: list[str]
 ) -> IntArray | None:
-    """Number batches or groups, and note how many samples have none."""
+    """Number the batches or groups, and add a note if some samples have none."""
     alone = what == "group"
     n_missing = 0 if marks is None else sum(one is None for one in marks)
     if n_missing:

@@ -11,7 +11,7 @@ COLUMNS = ("score", "rank", "selected", "frequency", "p_value", "adjusted", "q_v
 
 
 def with_columns(var: Any, key: str, columns: Mapping[str, Any]) -> Any:
-    """Return a data frame with the results as last columns, replacing those of an earlier ranking.
+    """Return a DataFrame with the results as last columns, replacing earlier results.
 
     Examples
     --------
@@ -34,7 +34,7 @@ def about(
     notes: Sequence[str],
     versions: Mapping[str, str],
 ) -> dict[str, Any]:
-    """Return the entry of `.uns`: plain values that an .h5ad file can store, None if unknown.
+    """Return the entry of `.uns`, which contains plain values that an .h5ad file can store.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ def add_to_file(
         order = [name for name in map(str, frame.attrs["column-order"]) if name not in earlier]
         for name in earlier & set(frame):
             del frame[name]
-        # Column by column: rewriting the whole frame could lose types that pandas does not have.
+        # Written column by column: rewriting the whole table could lose types that pandas lacks.
         for name, values in columns.items():
             write_elem(frame, f"{key}_{name}", np.asarray(values))
             order.append(f"{key}_{name}")

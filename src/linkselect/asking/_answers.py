@@ -1,4 +1,4 @@
-"""Answers about pairs of samples, the pairs they imply and contradictions among them."""
+"""Answers about pairs of samples, the pairs that they imply, and contradictions between them."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Answer:
         The answer.
     adaptive : bool
         Whether the pair was chosen by looking at the samples. Only pairs that were drawn at random
-        can validate a ranking.
+        can be used to validate a ranking.
     """
 
     pair: Pair
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An answer that contradicts earlier answers, together with these.
+    """An answer that contradicts earlier answers, together with the earlier answers.
 
     Attributes
     ----------
@@ -53,7 +53,8 @@ class Contradiction:
         A cannot-link and the chain of must-links that connects its samples. The answer is one of
         these links.
     earlier : tuple of Answer
-        The earlier answers among these links. Changing any one of them resolves the contradiction.
+        The earlier answers among the links of the conflict. Changing any one of them resolves the
+        contradiction.
 
     Examples
     --------
@@ -99,7 +100,7 @@ class Known:
     must, cannot : ndarray of shape (n_pairs, 2)
         The rows of the pairs answered "alike" and "different".
     linked : ndarray of int
-        The rows that occur in these pairs, sorted.
+        The rows that occur in these pairs, in ascending order.
     group : ndarray of shape (n_samples,)
         The group of alike samples to which each row in `linked` belongs, from 0; -1 for other rows.
     apart : ndarray of shape (n_apart, 2)
@@ -107,7 +108,7 @@ class Known:
     unsure : frozenset of 2-tuples
         The pairs answered "unsure", smaller row first.
     named : ndarray of bool of shape (n_samples,)
-        Whether each row occurs in any answer, including "unsure".
+        Whether each row occurs in an answer, including "unsure".
     """
 
     must: IntArray
@@ -119,11 +120,11 @@ class Known:
     named: BoolArray
 
     def decided(self, a: int, b: int) -> bool:
-        """Return whether a pair needs no question: it is implied or was answered "unsure"."""
+        """Return whether a question is unnecessary, because the answer is implied or "unsure"."""
         return in_order(a, b) in self.unsure or self.follows(a, b) is not None
 
     def follows(self, a: int, b: int) -> Said | None:
-        """Return the answer that is implied for two rows; None if there is none."""
+        """Return the answer that is implied for two rows, or None if no answer is implied."""
         of_a, of_b = int(self.group[a]), int(self.group[b])
         if of_a < 0 or of_b < 0:
             return None
@@ -139,7 +140,7 @@ class Known:
         own = int(self.group[row])
         if own >= 0:
             n_groups = int(self.group.max()) + 1
-            closed = np.zeros(n_groups + 1, dtype=bool)  # the last entry is for rows without group
+            closed = np.zeros(n_groups + 1, dtype=bool)  # the last entry: rows without a group
             closed[own] = True
             closed[self.apart[:, 1][self.apart[:, 0] == own]] = True
             closed[self.apart[:, 0][self.apart[:, 1] == own]] = True
@@ -170,7 +171,7 @@ class Known:
         return replace(known, named=named, must=np.concatenate([self.must, link]))
 
     def _linking(self, row: int) -> "Known":
-        """Assign a row without group to a new one; groups are numbered by their first rows."""
+        """Assign a row without a group to a new group; groups are numbered by their first rows."""
         if self.group[row] >= 0:
             return self
         number = int(self.group[:row].max(initial=-1)) + 1
@@ -208,7 +209,7 @@ def know(said: Iterable[SaidAbout], n_samples: int) -> Known:
 
 
 def _each_once(pairs: IntArray) -> IntArray:
-    """Sort pairs of groups, and the two groups in each pair; remove duplicates."""
+    """Sort the two groups in each pair and then all pairs, and remove duplicates."""
     low, high = np.sort(pairs, axis=1).T
     size = int(pairs.max(initial=0)) + 1
     return np.stack(np.divmod(np.unique(low * size + high), size), axis=1)

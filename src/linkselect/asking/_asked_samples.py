@@ -1,4 +1,4 @@
-"""The samples in questions: their IDs, and their values for query strategies."""
+"""The IDs of the samples in questions, and their values for query strategies."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -27,14 +27,15 @@ _Asked = type("PairQueries", (BaseEstimator,), {})
 
 
 class SampleValues:
-    """The matrix X, not copied if it is an array or CSR, and the variance of each feature.
+    """The matrix X, which is not copied if it is an array or CSR, and the variance of each feature.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     progress : callable, optional
-        Called with the number of finished steps and of all steps while X is read.
+        A function that is called with the numbers of completed steps and of all steps while X is
+        read.
 
     Attributes
     ----------
@@ -63,11 +64,11 @@ class SampleValues:
         self.centre = self.rows(np.arange(1))[0]
 
     def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
-        """Copy some rows as dense float64, with all features or some."""
+        """Copy some rows as a dense float64 array, with all or some features."""
         return self._by_rows.cells(rows, features)
 
     def standardized(self, rows: IntArray) -> FloatArray:
-        """Copy some rows; centre the non-constant features and divide them by sqrt(`spread`)."""
+        """Copy some rows, centre the non-constant features and divide them by sqrt(`spread`)."""
         varies = ~self.constant
         values = self.rows(rows)[:, varies]
         values -= self.centre[varies]
@@ -75,7 +76,7 @@ class SampleValues:
         return values
 
     def distances(self, row: int, others: IntArray, features: IntArray) -> FloatArray:
-        """Return squared distances from a row to others, in features scaled to equal variance."""
+        """Return squared distances from a row to others, with features scaled to equal variance."""
         gaps = self.rows(others, features) - self.rows(np.array([row]), features)
         gaps /= np.sqrt(self.spread[features])
         return np.asarray(np.square(gaps).sum(axis=1))
@@ -119,17 +120,17 @@ class SampleNames:
         self.row_of = {sample: row for row, sample in enumerate(self.ids)}
 
     def checked(self, pair: Any) -> Pair:
-        """Return a pair of two different sample IDs; raise an error if it is invalid."""
+        """Return a pair of two different sample IDs, or raise an error if it is invalid."""
         if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
             raise GuidedTypeError(
-                f"pair={pair!r}, but a pair is two samples.", "Pass a tuple of two IDs.", "pair"
+                f"pair={pair!r}, but a pair has two samples.", "Pass a tuple of two IDs.", "pair"
             )
         a, b = plain_id(pair[0]), plain_id(pair[1])
         for sample in (a, b):
             if not isinstance(sample, Hashable) or sample not in self.row_of:
                 raise GuidedValueError(
-                    f"The pair ({a!r}, {b!r}) names {sample!r}, which is not among the "
-                    f"{len(self.ids)} samples. A valid ID is {self.ids[0]!r}, for example.",
+                    f"The pair ({a!r}, {b!r}) contains {sample!r}, which is not one of the "
+                    f"{len(self.ids)} samples. For example, {self.ids[0]!r} is a valid ID.",
                     "Use the IDs in sample_ids, or row numbers if there are no IDs.",
                     "pair",
                 )
@@ -146,5 +147,5 @@ class SampleNames:
         return self.row_of[pair[0]], self.row_of[pair[1]]
 
     def key(self, pair: Pair) -> Rows:
-        """Return the rows of a pair, smaller first, regardless of its order."""
+        """Return the rows of a pair, smaller row first."""
         return in_order(*self.rows(pair))

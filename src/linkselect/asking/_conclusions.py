@@ -1,4 +1,4 @@
-"""Conclusions from all answers, computed anew or updated after one more answer."""
+"""Conclusions from all answers, which are recomputed or updated after each answer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ from linkselect.asking._asked_samples import SampleNames
 class Conclusions:
     """Conclusions from the answers, as needed for questions, rankings and the web page.
 
-    The time to add an answer does not depend on their number, except for copying arrays.
+    Except for copying arrays, the time to add an answer does not depend on the number of answers.
 
     Attributes
     ----------
@@ -25,11 +25,11 @@ class Conclusions:
         The part of these conclusions that a query strategy may use. Pairs that were drawn at random
         are treated as if they had been answered "unsure".
     placed : tuple of (row, row, answer)
-        The answers to questions that were not drawn at random, in their order.
+        The answers to questions that were not drawn at random, in chronological order.
     adaptive : ndarray of shape (n_pairs, 2)
         The rows of the must-links and cannot-links that were not drawn at random.
     counts : dict
-        The number of answers of each kind, without given pairs.
+        The number of answers of each kind, excluding given pairs.
     """
 
     known: Known
@@ -60,7 +60,7 @@ class Conclusions:
         )
 
     def after(self, key: Rows, rows: Rows, new: Answer) -> "Conclusions":
-        """Return the conclusions after one more answer, to a pair without an earlier answer."""
+        """Return the conclusions after one more answer, about a pair without an earlier answer."""
         linked = [key] if _is_adaptive_link(new) else []
         return Conclusions(
             self.known.after(*key, new.answer),
@@ -79,7 +79,7 @@ class Conclusions:
 
 
 def known_from(answers: Mapping[Rows, Answer], n_samples: int) -> Known:
-    """Draw conclusions from answers by rows."""
+    """Draw conclusions from answers that are indexed by rows."""
     return know(((*key, one.answer) for key, one in answers.items()), n_samples)
 
 

@@ -28,37 +28,38 @@ Snapshot = tuple[Answers, Answers, Answers]
 class PairQueries:
     """Choose pairs of samples to ask a person about, and record the answers.
 
-    A pair is not asked if its answer is implied by earlier answers, or if it was answered "unsure".
-    An answer that contradicts earlier ones is not recorded but returned together with these, so
-    that the person can decide which to change.
+    A question about a pair is skipped if its answer is implied by earlier answers or if it was
+    answered "unsure". An answer that contradicts earlier answers is not recorded; the contradiction
+    is returned, so that the person can decide which answer to change.
 
-    The next question depends only on X, the pairs, the answers and `random_state`. A labelling
-    session that was stored and resumed therefore continues with the same questions.
+    The next question depends only on X, the pairs, the answers and `random_state`. A stored
+    labelling session therefore resumes with the same questions.
 
-    Every fifth question is drawn at random, from samples without pairs if possible, because only
+    Every fifth pair is drawn at random, if possible from samples that are in no pair, because only
     pairs chosen without looking at X can validate a ranking. All other answers are marked as
-    adaptive in `pairs`, also those about pairs that were not asked.
+    adaptive in `pairs`, including answers to questions that were not asked.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples: NumPy, memory-mapped, SciPy sparse, pandas or polars. An array or CSR matrix is
-        not copied and must not be modified.
+        The samples, as a NumPy or memory-mapped array, a SciPy sparse matrix, or a pandas or polars
+        DataFrame. An array or CSR matrix is not copied and must not be modified.
     pairs : Pairs, optional
         Known pairs.
     sample_ids : iterable of hashable, optional
-        The ID of each sample. Default: the index of a pandas X, else row numbers.
+        The ID of each sample. Default: the index of X if it is a pandas object, otherwise row
+        numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
-        How to choose the next pair. "grow" takes a random sample and compares it with the three
-        nearest groups of alike samples, until one is alike. Distances are in the features that
-        `LinkSelector` chooses from the answers so far. "minmax" takes the sample that is farthest
-        from all samples in earlier questions, and compares it with all groups. "random" draws pairs
+        The strategy for choosing the next pair. "grow" compares a random sample with the three
+        nearest groups of alike samples, until one of them is alike. Distances are computed in the
+        features that `LinkSelector` selects from the answers so far. "minmax" compares the sample
+        that is farthest from all samples in earlier questions with all groups. "random" draws pairs
         at random.
     random_state : int, RandomState instance or None, default=None
-        Determines the random choices.
+        Seed for the random choices.
     progress : callable, optional
-        Called with the number of finished steps and of all steps while X is read, which takes
-        seconds for large data.
+        A function that is called with the numbers of completed steps and of all steps while X is
+        read, which takes seconds for large data.
 
     See Also
     --------
@@ -103,10 +104,10 @@ class PairQueries:
         n_samples = self._samples.n_samples
         self._names = SampleNames(given.sample_ids, n_samples)
         self._order = np.random.default_rng(self.seed).permutation(n_samples)
-        # Given pairs and answers in their order, by rows, smaller first.
+        # Given pairs and answers in chronological order, indexed by rows, smaller row first.
         self._given: Answers = {}
         self._answers: Answers = {}
-        # The given pairs that were changed since.
+        # The given pairs that were changed later.
         self._replaced: Answers = {}
         self._next: answering.Rows | None = None
         self._chosen = False  # whether `_next` is up to date
@@ -133,18 +134,16 @@ class PairQueries:
         given += [answering.Answer(pair, "different", pair in adaptive) for pair in held.cannot]
         self._given = {self._names.key(one.pair): one for one in given}
 
-    # -- asking and answering ------------------------------------------------------------------
-
     def next_pair(self, skip: Iterable[Sequence[Hashable]] = ()) -> Pair | None:
-        """Return the pair to ask about, or None if none is left.
+        """Return the next pair to ask about, or None if no pair is left.
 
-        The pair stays the same until the answers change. Its first sample is the one that is being
-        assigned to a group.
+        The pair remains the same until the answers change. Its first sample is being assigned to a
+        group.
 
         Parameters
         ----------
         skip : iterable of pairs, default=()
-            Pairs to exclude, because they are being asked elsewhere, such as in another window.
+            Pairs to exclude, for example because another window is asking about them.
         """
         if not self._chosen:
             self._next = self._choose(self._all.placed)
@@ -171,9 +170,10 @@ class PairQueries:
     def answer(
         self, pair: Sequence[Hashable], answer: answering.Said
     ) -> answering.Contradiction | None:
-        """Record an answer, also about a pair that was not asked.
+        """Record an answer about any pair, not only about the pair of the current question.
 
-        A new answer to the same pair replaces the earlier one, unless the new answer is "unsure".
+        A new answer about the same pair replaces the earlier one, unless the new answer is
+        "unsure".
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class PairQueries:
         Returns
         -------
         Contradiction or None
-            The contradiction with earlier answers, in which case the answer was not recorded.
+            The contradiction with earlier answers, if any; the answer is then not recorded.
         """
         said = answering.check_answer(answer)
         asked = self._asked(pair)
@@ -202,7 +202,7 @@ class PairQueries:
     def contradiction(
         self, pair: Sequence[Hashable], answer: answering.Said
     ) -> answering.Contradiction | None:
-        """Return what `answer` would return for an answer, without recording it."""
+        """Return the contradiction that an answer would cause, or None, without recording it."""
         new = answering.Answer(self._asked(pair), answering.check_answer(answer))
         return self._contradicted(new)
 
@@ -221,7 +221,7 @@ class PairQueries:
         Returns
         -------
         Contradiction or None
-            The contradiction with other answers, in which case nothing was changed.
+            The contradiction with other answers, if any; nothing is then changed.
         """
         said = None if answer is None else answering.check_answer(answer)
         key = self._names.key(self._asked(pair))
@@ -237,7 +237,7 @@ class PairQueries:
                 some.pop(key, None)
             self._learn()
             return None
-        # The answer to be changed must not contradict its own change.
+        # The old answer must not count as a contradiction of the new one.
         others = {place: one for place, one in self._everything.items() if place != key}
         new, known = replace(before, answer=said), known_from(others, len(self.sample_ids))
         found = answering.contradiction_of(new, key, known, others.values())
@@ -246,10 +246,10 @@ class PairQueries:
         return found
 
     def undo(self) -> answering.Answer | None:
-        """Remove the last answer in `history` and return it; None if there is none.
+        """Remove and return the last answer in `history`; return None if there is no answer.
 
-        If the answer changed a given pair, the given pair is restored, unless other answers that
-        changed since contradict it.
+        If the answer changed a given pair, the given pair is restored, unless it contradicts
+        answers that were changed later.
         """
         if not self._answers:
             return None
@@ -262,7 +262,7 @@ class PairQueries:
         return last
 
     def snapshot(self) -> Snapshot:
-        """Return all given pairs and answers in their order, for `put_back`."""
+        """Return all given pairs and answers in chronological order, for `put_back`."""
         return dict(self._given), dict(self._answers), dict(self._replaced)
 
     def put_back(self, snapshot: Snapshot) -> None:
@@ -271,7 +271,7 @@ class PairQueries:
         self._learn()
 
     def _record(self, new: answering.Answer, *, in_place: bool = False) -> None:
-        """Add an answer at the end, or in place of the one that it changes."""
+        """Append an answer, or replace the answer that it changes."""
         key = self._names.key(new.pair)
         is_new = self._said(key) is None
         given = self._given.pop(key, None)
@@ -303,8 +303,6 @@ class PairQueries:
     def _everything(self) -> Answers:
         return {**self._given, **self._answers}
 
-    # -- given pairs and answers -----------------------------------------------------------------
-
     @property
     def X(self) -> Matrix:
         """The samples after validation: an array or CSR matrix."""
@@ -312,12 +310,12 @@ class PairQueries:
 
     @property
     def sample_ids(self) -> tuple[Hashable, ...]:
-        """The ID of each sample; row numbers if no IDs were given."""
+        """The ID of each sample, or row numbers if no IDs were passed."""
         return self._names.ids
 
     @property
     def pairs(self) -> Pairs:
-        """All given pairs and answers as must-links and cannot-links, without "unsure"."""
+        """All given pairs and answers as must-links and cannot-links, without "unsure" answers."""
         sure = [one for one in self._everything.values() if one.answer != "unsure"]
         return Pairs(
             [one.pair for one in sure if one.answer == "alike"],
@@ -328,12 +326,12 @@ class PairQueries:
 
     @property
     def given(self) -> tuple[answering.Answer, ...]:
-        """The pairs given at the start, as answers."""
+        """The pairs that were passed to the constructor, as answers."""
         return tuple(self._given.values())
 
     @property
     def history(self) -> tuple[answering.Answer, ...]:
-        """All answers in their order."""
+        """All answers in chronological order."""
         return tuple(self._answers.values())
 
     @property
@@ -343,21 +341,21 @@ class PairQueries:
 
     @property
     def feature_names(self) -> Any:
-        """The feature names if X was a frame with text for column names, else None."""
+        """The feature names if X was a DataFrame with strings as column names, otherwise None."""
         return self._samples.feature_names
 
     def follows(self, pair: Sequence[Hashable]) -> answering.Said | None:
-        """Return the answer that is implied for a pair, "alike" or "different"; None if none is."""
+        """Return the answer that is implied for a pair ("alike" or "different"), or None."""
         return self._all.known.follows(*self._names.rows(self._names.checked(pair)))
 
     def answer_to(self, pair: Sequence[Hashable]) -> answering.Answer | None:
-        """Return the answer or given pair for two samples in any order; None if there is none."""
+        """Return the answer or given pair for two samples in any order, or None."""
         return self._said(self._names.key(self._names.checked(pair)))
 
     def links(self) -> tuple[IntArray, IntArray, IntArray]:
         """Return the rows of must-links, of cannot-links and of adaptive pairs.
 
-        Given pairs come first, followed by the answers in their order.
+        Given pairs come first, followed by the answers in chronological order.
         """
         return self._all.known.must, self._all.known.cannot, self._all.adaptive
 
@@ -369,7 +367,7 @@ class PairQueries:
         """Return the Constraint Scores for the current pairs; smaller is better.
 
         The scores are the same as `ConstraintScore().fit(X, pairs=queries.pairs).scores_`, but only
-        samples in pairs are read. The result is None until there is a must-link and a cannot-link.
+        samples in pairs are read. The result is None until there are a must-link and a cannot-link.
         """
         known = self._all.known
         if not len(known.must) or not len(known.cannot):
@@ -381,16 +379,14 @@ class PairQueries:
         scores[self._samples.constant] = np.nan
         return with_equal_twins(values, scores)
 
-    # -- saving and resuming ---------------------------------------------------------------------
-
     def state(self, after: int = 0) -> dict[str, Any]:
-        """Return everything except X and the IDs as a dict that can be written as JSON.
+        """Return the session, except X and the IDs, as a dict that can be written as JSON.
 
         Parameters
         ----------
         after : int, default=0
-            The number of answers, from the first on, to leave out because they are already stored.
-            If it is not 0, the given pairs are left out as well.
+            The number of initial answers to omit because they are already stored. If it is not 0,
+            the given pairs are also omitted.
         """
         n_new = len(self._answers) - after
         new = list(islice(reversed(self._answers.items()), n_new))[::-1]
@@ -407,7 +403,7 @@ class PairQueries:
             "answers": plain((one for _, one in new), self._names),
             "replaced": plain(self._replaced.values(), self._names),
             "adaptive": [[*key] for key, one in listed if one.adaptive],
-            # These reveal whether the state is loaded with other samples.
+            # The IDs reveal whether the state is loaded with other samples.
             "names": {str(row): repr(self.sample_ids[row]) for row in named},
         }
 
@@ -420,7 +416,7 @@ class PairQueries:
         *,
         progress: Progress | None = None,
     ) -> Self:
-        """Resume from a state, with the same next question.
+        """Resume a session from a state, with the same next question.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Convert a labelling session to plain data, and check such data when it is loaded."""
+"""Convert a labelling session to plain data, and check such data when loading them."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -27,7 +27,7 @@ def check_state(state: Any) -> None:
         raise GuidedValueError(
             f"The state has version {state['version']!r}, but this version of linkselect reads "
             f"version {VERSION}.",
-            "Use the version of linkselect that wrote it.",
+            "Use the version of linkselect that wrote the state.",
             "state",
         )
     missing = [name for name in FIELDS if name not in state]
@@ -48,7 +48,7 @@ def _check_samples(state: dict[str, Any], shape: tuple[int, int], names: SampleN
     here = {str(row): repr(sample) for row, sample in enumerate(names.ids)}
     for row, name in dict(state["names"]).items():
         if row not in here:
-            raise _no_state(f"it names row {row}")
+            raise _no_state(f"it contains row {row}, which is not in X")
         if here[row] != name:
             raise GuidedValueError(
                 f"Row {row} is the sample {name} in the state, but {here[row]} in X.",
@@ -74,7 +74,7 @@ def read_answers(
     Returns
     -------
     tuple of three dicts
-        The given pairs, answers and replaced pairs, by their rows, smaller first.
+        The given pairs, answers and replaced pairs, indexed by their rows, smaller row first.
     """
     _check_samples(state, shape, names)
     try:
@@ -95,7 +95,7 @@ def read_answers(
 
 
 def _adaptive_rows(state: dict[str, Any]) -> set[Rows]:
-    """Return the pairs chosen by looking at the samples, as rows, smaller first."""
+    """Return the rows of the pairs chosen by looking at the samples, smaller row first."""
     chosen = state.get("adaptive")
     if chosen is None:  # an old state: questions were drawn at random by strategy "random" only
         answers = state["answers"] if state["strategy"] != "random" else ()
@@ -104,7 +104,7 @@ def _adaptive_rows(state: dict[str, Any]) -> set[Rows]:
 
 
 def _read(said: Any, names: SampleNames, adaptive: set[Rows]) -> dict[Rows, Answer]:
-    """Read the answers that `plain` wrote."""
+    """Read answers from the lists returned by `plain`."""
     found: dict[Rows, Answer] = {}
     for a, b, answer in said:
         if min(a, b) < 0:
@@ -125,7 +125,7 @@ def _no_state(why: str) -> GuidedValueError:
 
 
 def check_seed(random_state: Any) -> int:
-    """Return `random_state` as a seed that can be stored and reproduces the random choices."""
+    """Convert `random_state` to a seed that can be stored to reproduce the random choices."""
     if isinstance(random_state, int | np.integer) and random_state >= 0:
         return int(random_state)
     try:

@@ -24,10 +24,10 @@ EVERY = 5
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything on which the next question may depend.
+    """The state of a session, which determines the next question.
 
-    A strategy is a function of this object alone, so the same question is asked again after an
-    answer is undone, or after a stored session is resumed.
+    A strategy depends only on this object. The same question is therefore asked again after an
+    answer is undone or after a stored session is resumed.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Situation:
     known : Known
         The conclusions from the answers.
     history : tuple of (row, row, answer)
-        The answers to questions that were not drawn at random, in their order. The first row of
-        each is the sample that was being assigned to a group.
+        The answers to questions that were not drawn at random, in chronological order. The first
+        row of each answer is the sample that was being assigned to a group.
     n_answers : int
         The number of all answers.
     order : ndarray of int of shape (n_samples,)
         All rows in a random order, which is fixed for the session.
     seed : int
-        The seed of other random choices.
+        The seed for other random choices.
     """
 
     samples: SampleValues
@@ -64,9 +64,9 @@ Nearest = Callable[[Situation, int, IntArray], int]
 def place(
     now: Situation, nearest: Nearest, choose: Choose | None = None, most: int | None = None
 ) -> Rows | None:
-    """Return a sample to assign to a group and a sample to compare it with; None if none is left.
+    """Return a sample to assign to a group and a sample to compare it with, or None.
 
-    A sample is compared with one group after another until they are alike. Each group is
+    A sample is compared with one group after another until the answer is "alike". Each group is
     represented by its member nearest to the sample. Once all samples occur in answers, questions
     are about groups whose relation is unknown.
 
@@ -75,10 +75,11 @@ def place(
     now : Situation
         The current state of the session.
     nearest : callable
-        Takes the situation, a row and other rows; returns the nearest of the other rows.
+        A function of the situation, a row and other rows, which returns the nearest of the other
+        rows.
     choose : callable, optional
-        Takes the situation, the rows without answers and the rows in groups; returns the next row
-        to assign. Default: a random one.
+        A function of the situation, the rows without answers and the rows in groups, which returns
+        the next row to assign. Default: a random row.
     most : int, optional
         The number of questions after which a sample forms a new group. Default: no limit.
     """
@@ -122,26 +123,26 @@ def _partners(now: Situation, row: int) -> list[int]:
 
 
 def grow(now: Situation) -> Rows | None:
-    """Compare a random sample with the three nearest groups, until one is alike.
+    """Compare a random sample with the three nearest groups, until one of them is alike.
 
-    Distances are computed in the features that LinkSelector chooses from the answers so far, each
+    Distances are computed in the features that LinkSelector selects from the answers so far, each
     divided by the square root of twice its variance.
     """
     return place(now, _nearest_by_best, most=QUESTIONS)
 
 
 def _nearest_by_best(now: Situation, row: int, others: IntArray) -> int:
-    """Return the nearest of some rows; ties go to the first."""
+    """Return the nearest of some rows, or the first of several nearest rows."""
     features = best_features(now.samples, now.known, now.order)
     return int(others[now.samples.distances(row, others, features).argmin()])
 
 
 def minmax(now: Situation) -> Rows | None:
-    """Compare the farthest sample with all groups, nearest first, until one is alike.
+    """Compare the farthest sample with all groups, nearest first, until one of them is alike.
 
-    Of at most 1,000 random samples, the farthest is the one with the largest distance to the
-    nearest sample in earlier questions. Distances are computed in all features, each divided by the
-    square root of twice its variance.
+    The farthest of at most 1,000 random samples is the one with the largest distance to its nearest
+    sample in earlier questions. Distances are computed in all features, each divided by the square
+    root of twice its variance.
     """
     return place(now, _nearest_by_all, _farthest)
 
@@ -163,9 +164,9 @@ def _distances(now: Situation, rows: IntArray, others: IntArray) -> FloatArray:
 
 
 def apart(now: Situation) -> Rows | None:
-    """Draw two samples without pairs at random; if fewer are left, two of unknown relation.
+    """Draw two random samples that are in no pair or, if these run out, of unknown relation.
 
-    A pair can only validate what was learnt from pairs of other samples.
+    A pair can only validate a ranking that was learnt from pairs of other samples.
     """
     fresh = np.flatnonzero(~now.known.named)
     if len(fresh) < 2:
@@ -176,7 +177,7 @@ def apart(now: Situation) -> Rows | None:
 
 
 def at_random(now: Situation) -> Rows | None:
-    """Draw two samples at random whose relation is unknown."""
+    """Draw two random samples whose relation is unknown."""
     rng = np.random.default_rng([now.seed, now.n_answers])
     for a, b in rng.integers(now.samples.n_samples, size=(TRIES, 2)).tolist():
         if a != b and not now.known.decided(a, b):
@@ -199,7 +200,7 @@ def is_drawn(strategy: str, n_answers: int) -> bool:
 
 
 def next_question(strategy: str, now: Situation, seen: Known) -> Rows | None:
-    """Choose the next question; None if no question is left.
+    """Return the next question, or None if no question is left.
 
     Parameters
     ----------

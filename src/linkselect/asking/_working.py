@@ -1,4 +1,4 @@
-"""Choose features with LinkSelector from the answers so far, fast enough between two questions."""
+"""Select features with LinkSelector from the answers so far, quickly enough between questions."""
 
 import warnings
 from weakref import WeakKeyDictionary
@@ -12,24 +12,24 @@ from linkselect.pairs import Pairs
 from linkselect.selectors import LinkSelector
 
 MOST = 20
-# The first "alike" answers determine the features: in LinkSelector, more than ten have no more
-# weight than ten, and the features would have to be chosen again after each.
+# Only the first "alike" answers are used: in LinkSelector, more than ten links have no more weight
+# than ten, and the features would have to be selected again after each answer.
 MOST_ALIKE = 50
-# The first number of samples suffices to show how features vary. It is reduced, to 50 at least, if
-# the samples have more values than can be read before the next question.
+# The first number of samples suffices to show how features vary. If these samples have more values
+# than can be read before the next question, fewer samples are used, but at least 50.
 ENOUGH_SAMPLES, FEWEST_SAMPLES, SIZE = 200, 50, 1 << 22
 
-# The last two choices for each X, by the pairs used. Two are kept because, once all samples occur
-# in answers, each question is searched for without and with randomly drawn questions.
+# The last two selections for each X, indexed by the pairs used. Two are kept because, once all
+# samples occur in answers, each question is chosen without and with randomly drawn questions.
 _last: WeakKeyDictionary[SampleValues, dict[bytes, IntArray]] = WeakKeyDictionary()
 
 
 def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntArray:
-    """Return the best features according to LinkSelector: a third of all, between 2 and 20.
+    """Return the best features by LinkSelector: a third of all features, between 2 and 20.
 
-    It uses the samples of the first 50 "alike" answers and the "different" answers between them.
-    Random samples are added up to 200 in total, or fewer if there are more than 20,000 features.
-    Constant features are never returned.
+    The selection uses the samples of the first 50 "alike" answers and the "different" answers
+    between them. Random samples are added up to a total of 200 samples, or fewer if there are more
+    than 20,000 features. Constant features are never returned.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntAr
     known : Known
         The conclusions from the answers.
     order : ndarray of int of shape (n_samples,)
-        All rows in random order, from which samples are added.
+        All rows in random order; samples are added in this order.
     """
     must = known.must[:MOST_ALIKE]
     ends = np.unique(must)

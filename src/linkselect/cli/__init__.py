@@ -10,7 +10,7 @@ from linkselect.cli._terminal import QUIET, line_width, say, throw_away
 
 __all__ = ["main"]
 
-# The description and examples of each command. Commands are given by name, so that help imports
+# The description and examples of each command. Commands are specified by name, so that help imports
 # none of them.
 COMMANDS = {
     "rank": (
@@ -38,7 +38,7 @@ COMMANDS = {
         "linkselect features photos --features color,texture --out photos.csv",
     ),
     "methods": (
-        "List the methods with the supervision they need and a short description.",
+        "List the methods with the supervision they require and a short description.",
         "linkselect methods",
         "linkselect methods relieff",
     ),
@@ -69,7 +69,7 @@ COMMANDS = {
         "linkselect pairs explain pairs.csv",
     ),
     "pairs worth": (
-        "Measure how the ranking changes without each pair.",
+        "Measure how the ranking changes if each pair is left out.",
         "linkselect pairs worth pairs.csv genes.parquet --id-column patient",
         "linkselect pairs worth pairs.csv iris.csv --label species --method lsdf",
     ),
@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return its exit code: 0, 1 for bad input, 2 for bad usage."""
+    """Run one command and return 0, or 1 after invalid input, or 2 after invalid usage."""
     _escape_unencodable()
     debug = "--debug" in arguments
     QUIET.set("--quiet" in arguments)
@@ -101,7 +101,7 @@ def run(arguments: Sequence[str]) -> int:
         import cyclopts
     except ImportError:
         hint = "pip install 'linkselect[cli]'"
-        print(f"The command line needs more packages: {hint}", file=sys.stderr)
+        print(f"The command line requires additional packages: {hint}", file=sys.stderr)
         return 1
     from linkselect._messages import GuidedError
     from linkselect.cli._errors import InputError
@@ -127,24 +127,24 @@ def run(arguments: Sequence[str]) -> int:
         return _end(f"{command}: not enough memory for this table and method.", 1, debug)
     except Exception as error:
         what = f"{command}: unexpected {type(error).__name__}: {error}"
-        return _end(f"{what}\nThis is a bug in linkselect. --debug shows where.", 1, debug)
+        return _end(f"{what}\nThis is a bug in linkselect. --debug shows the traceback.", 1, debug)
     return 0
 
 
 def _import_problem(error: ImportError) -> str:
-    """Explain why a package could not be imported, whether or not it is installed."""
+    """Explain why a package could not be imported, and how to solve the problem."""
     text = str(error)
     if isinstance(error, ModuleNotFoundError):
-        return f"a package is not installed: {text}. pip install 'linkselect[all]' installs all."
+        return f"a package is not installed: {text}. Run pip install 'linkselect[all]'."
     if any(words in text.lower() for words in ("memory", "map segment", "allocate", "tls")):
         return f"a package could not be loaded for lack of memory (see ulimit -v): {text}."
     if "pip install" in text:  # a message of this library
         return text
-    return f"a package could not be loaded: {text}. Try to install it again."
+    return f"a package could not be loaded: {text}. Try reinstalling it."
 
 
 def _escape_unencodable() -> None:
-    """Escape characters that the terminal cannot encode, instead of failing."""
+    """Escape characters that the terminal cannot encode, instead of raising an error."""
     # A stream that was closed before the start is None.
     sys.stdout = sys.stdout or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
     sys.stderr = sys.stderr or os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")

@@ -18,7 +18,7 @@ KEY = "linkselect"
 
 
 def write_annotated(path: Path, table: Path, array: str | None, summary: Summary) -> None:
-    """Copy an .h5ad file, and add the ranking to its feature frame and an entry to `uns`.
+    """Copy an .h5ad file, and add the ranking to its table of features and an entry to `uns`.
 
     Parameters
     ----------

@@ -43,24 +43,25 @@ selector = LinkSelector().fit(X, pairs=pairs)"""
 
 @dataclass(frozen=True)
 class Showing:
-    """Display of samples.
+    """Options for displaying the samples.
 
     Parameters
     ----------
     images
-        A picture for each sample: a folder of files named by the ids, or a column with file names
-        relative to the folder of the table.
+        A picture for each sample: a folder of files named after the ids, or a column with file
+        names relative to the folder of the table.
     image_shape
-        Height and width, such as 8x8, if the features are the pixels of an image.
+        The height and width of an image, such as 8x8, if the features are its pixels.
     curve
-        Show each sample as a curve; the features are in order, as in a spectrum or a time series.
+        Show each sample as a curve, because the order of the features is meaningful, as in a
+        spectrum or a time series.
     curves
-        A curve for each sample: a folder of CSV or NPY files named by the ids, with one column of
-        values, or with columns x and y; or a pattern such as 'ecg_*' for features in order.
+        A curve for each sample: a folder of CSV or NPY files named after the ids, with one column
+        of values or with columns x and y; or a pattern of feature names, such as 'ecg_*'.
     text
         The column with the text to show.
     show
-        A further column to show below each sample. Repeat the option for several.
+        Another column to show below each sample. Repeat the option for several columns.
     """
 
     images: str | None = None
@@ -105,16 +106,17 @@ def ask(
         TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Default:
         the handwritten digits of scikit-learn, as an example.
     pairs
-        A CSV or JSON file of existing pairs to start from.
+        A CSV or JSON file of existing pairs with which to start.
     out
-        The CSV file for the pairs, saved during pauses and at the end. A file next to it, ending in
-        .linkselect.sqlite, stores every answer at once, so that the same command resumes.
+        The CSV file for the pairs, which is saved during pauses and at the end. Every answer is
+        stored immediately in a second file, whose name ends in .linkselect.sqlite, so that the same
+        command can resume.
     strategy
-        How to choose the next pair.
+        The strategy for choosing the next pair.
     seed
         The random seed.
     port
-        The port of the page; 0 selects a free one.
+        The port of the page; 0 selects a free port.
     browser
         Open the page in the browser.
     """
@@ -177,8 +179,8 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
         counts = labelling.queries.counts
         server.close()
     given = ", ".join(f"{number} {answer}" for answer, number in counts.items())
-    where, kept = "No answers, so no pairs were written.", labelling.samples.thumbnails
-    where += "" if kept is None else f" Picture features are kept in {kept}."
+    where, kept = "There were no answers, so no pairs were written.", labelling.samples.thumbnails
+    where += "" if kept is None else f" Picture features are stored in {kept}."
     if labelling.file.out.exists():
         where = f"The pairs are in {labelling.file.out}; run the same command to resume."
     say(f"\n{given}. {labelling.trouble or where}")
@@ -194,7 +196,7 @@ def _end_by_signals() -> None:
 def _data(
     table: Path | None, read: Reading, showing: Showing
 ) -> tuple[Table, tuple[int, int] | None]:
-    """Read the samples; return them with the shape of their images, if given."""
+    """Read the samples, and return them with the shape of their images, if given."""
     if table is not None:
         # A folder of pictures has no feature columns that could be dropped.
         shown_only = () if read.picture_store else showing.columns
@@ -254,7 +256,7 @@ def _samples(
 
 
 def _in_order(pattern: str, data: Table) -> IntArray:
-    """Return the positions of the features that match a pattern, as points of a curve."""
+    """Return the positions of the features that match a pattern and form a curve."""
     found = np.flatnonzero([fnmatchcase(name, pattern) for name in data.names])
     if len(found) < 2:
         raise InputError(
@@ -272,7 +274,7 @@ def _column(table: Path | None, read: Reading, showing: Showing, name: str) -> l
     try:
         return read_text_column(table, read, name, "--show" if name in showing.show else option)
     except NoColumnError as error:
-        more = " There is no such folder either." if name == showing.images else ""
+        more = " There is no folder with this name either." if name == showing.images else ""
         raise InputError(f"{error}{more}") from error
 
 
@@ -315,13 +317,13 @@ def _shape(text: str | None, data: Table) -> tuple[int, int] | None:
 
 @contextmanager
 def _explained() -> Iterator[None]:
-    """Turn errors of the labelling page into errors of the command line."""
+    """Convert errors of the labelling page to errors of the command line."""
     try:
         with explained({}):
             yield
     except InputError as error:
         cause = error.__cause__
         if isinstance(cause, GuidedError) and cause.parameter in ("out", "port", ""):
-            how = " --out names the file to write, and --pairs a file to start from."
+            how = " --out is the file to write, and --pairs is a file with which to start."
             raise InputError(str(cause) + (how if cause.parameter == "out" else "")) from error
         raise

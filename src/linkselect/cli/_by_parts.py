@@ -21,22 +21,22 @@ from linkselect.cli._terminal import progress
 
 # Seconds to wait for a scheduler.
 CONNECT_SECONDS = 10
-_ADDRESS = "The address looks like tcp://10.0.0.1:8786, and `dask scheduler` prints it."
+_ADDRESS = "`dask scheduler` prints the address, for example tcp://10.0.0.1:8786."
 NOT_VALIDATED = (
-    "The ranking was not validated, because that would read the table many times. Validate a "
-    "sample of the rows instead."
+    "The ranking was not validated, because validation would read the table many times. Validate "
+    "the ranking on a sample of the rows instead."
 )
-# Bytes needed to read in parts: in any case, for the rows of a search or of pairs, and in each
-# thread; rows and thread pieces are for pieces of the usual size. Measured, and rounded up.
+# Bytes of memory for reading in parts, measured and rounded up: a constant, the rows of a search or
+# of pairs, and two terms per thread. Rows and thread pieces refer to pieces of the usual size.
 _ALWAYS, _ROWS_HELD = 32 << 20, 300 << 20
 _THREAD, _THREAD_PIECES = 16 << 20, 280 << 20
-# A line of Zarr chunks is in memory encoded, decoded, and as a matrix.
+# A line of Zarr chunks is in memory three times: encoded, decoded, and as a matrix.
 _COPIES_OF_LINE = 3
-# Bytes for each row: labels and ids as text with their codes, or row numbers only.
+# Bytes for each row: labels and IDs as text with their codes, or row numbers only.
 _ROW_WITH_TEXT, _ROW = 200, 24
 # Pieces of a quarter of the usual size are as fast; a sixteenth takes about 25 % more time.
 _GOOD_SHARE, _LEAST_SHARE = 1 / 4, 1 / 16
-# Lower limits are raised to this, which the libraries that read files need themselves.
+# The smallest limit; the libraries that read files need this much themselves.
 _LEAST_LIMIT = 96 << 20
 
 
@@ -48,8 +48,8 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
     if not has_parts(path):
         if asked:
             raise UsageError(
-                f"{asked}: {path.name} cannot be read in parts. Parquet files and folders, NPY "
-                "files, Zarr arrays and .h5ad files can."
+                f"{asked}: {path.name} cannot be read in parts. Only Parquet files and folders, "
+                "NPY files, Zarr arrays and .h5ad files can be read in parts."
             )
         return None
     if asked:
@@ -62,8 +62,8 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
     if needed <= limit or read.transpose:
         return None
     return (
-        f"{path.name} is read in parts: it would take {readable_size(needed)} of memory, more than "
-        f"the limit of {readable_size(limit)}."
+        f"{path.name} is read in parts, because it would require {readable_size(needed)} of memory "
+        f"and the limit is {readable_size(limit)}."
     )
 
 
@@ -71,7 +71,7 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
 def opened(
     path: Path, read: Reading, by_parts: bool, scheduler: str | None, bar: bool
 ) -> Iterator[Table]:
-    """Read a table, or open it for reading in parts within `--max-memory`, or by a cluster.
+    """Read a table into memory, or open it for reading in parts, locally or by a cluster.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
             return n_threads, min(share, 1.0)
     least = _ALWAYS + of_rows + in_thread + _LEAST_SHARE * (_ROWS_HELD + _THREAD_PIECES)
     raise InputError(
-        f"{table.source}: reading it in parts takes {readable_size(least)} of memory "
-        f"({readable_size(of_rows)} for labels, ids and numbers of rows), more than the limit of "
-        f"{readable_size(limit)}. Allow it with --max-memory {math.ceil(least / 2**20)}MB."
+        f"{table.source}: reading the table in parts requires {readable_size(least)} of memory "
+        f"({readable_size(of_rows)} for labels, IDs and row numbers), but the limit is "
+        f"{readable_size(limit)}. Pass --max-memory {math.ceil(least / 2**20)}MB."
     )
 
 
@@ -127,13 +127,13 @@ def pieces_for(table: StoredTable, limit: int, most_threads: int) -> tuple[int, 
 
 
 def check_reads_parts(choice: Choice, selector: Any, table: StoredTable) -> None:
-    """Check that a method does not need the whole table in memory."""
+    """Check that a method does not require the whole table in memory."""
     if "parts" in described(selector).works_on:
         return
     able = [name for name, one in methods().items() if "parts" in one.method.works_on]
     raise UsageError(
-        f"{choice.name} needs the table in memory, but {table.source} is read in parts. Methods "
-        f"that support this: {', '.join(able)}. Or {INTO_MEMORY}."
+        f"{choice.name} requires the table in memory, but {table.source} is read in parts. Choose "
+        f"a method that supports this ({', '.join(able)}), or {INTO_MEMORY}."
     )
 
 
@@ -144,9 +144,9 @@ def check_labelled_fit(table: StoredTable, read: Reading) -> None:
     limit = memory_limit(read.max_memory)
     if needed > limit:
         raise InputError(
-            f"{table.source}: the {n_labelled:,} labelled rows would take {readable_size(needed)} "
-            f"of memory, more than the limit of {readable_size(limit)}. Choose a method that also "
-            "uses unlabelled rows, such as --method link_selector or lsdf, or allow more with "
+            f"{table.source}: the {n_labelled:,} labelled rows require {readable_size(needed)} of "
+            f"memory, but the limit is {readable_size(limit)}. Choose a method that also uses "
+            "unlabelled rows, such as --method link_selector or lsdf, or raise the limit with "
             "--max-memory."
         )
 
@@ -156,11 +156,11 @@ def check_labelled_fit(table: StoredTable, read: Reading) -> None:
 
 @contextmanager
 def _connected(scheduler: str) -> Iterator[None]:
-    """Use a running Dask cluster, and disconnect at the end."""
+    """Connect to a running Dask cluster, and disconnect at the end."""
     try:
         import distributed
     except ImportError:
-        raise InputError("--scheduler needs Dask: pip install 'linkselect[dask]'") from None
+        raise InputError("--scheduler requires Dask: pip install 'linkselect[dask]'") from None
     try:
         # A client with an invalid address would raise an error when it is deleted.
         distributed.comm.get_address_host_port(scheduler)
@@ -192,7 +192,7 @@ def _first_line(error: Exception) -> str:
 
 @contextmanager
 def parts_shown() -> Iterator[None]:
-    """Show a progress bar with the time left, for each pass over the table."""
+    """Show a progress bar with the remaining time for each pass over the table."""
     from linkselect._samples.sources.running import reporting
 
     with progress(True) as report:

@@ -41,13 +41,13 @@ class Choice:
     method : Method
         The description of the class with default parameters.
     summary : str
-        The first line of its docstring.
+        The first line of the docstring of the class.
     parameters : dict
         The default of each parameter except the number of features.
     settings : tuple of str
         Parameters given in brackets after the name, as `name=value`.
     is_ours : bool
-        Whether it is a selector of this library, or has the same interface.
+        Whether the class belongs to this library or has the same interface.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Choice:
 
     @property
     def uses(self) -> str:
-        """The supervision that the method uses if given."""
+        """The supervision that the method uses if it is given."""
         return "what that method uses" if self.method.wraps else self._seen
 
     @property
@@ -99,7 +99,7 @@ def methods() -> dict[str, Choice]:
 
 
 def described(selector: Any) -> Method:
-    """Describe a selector or a selector class; imports the selectors only when called."""
+    """Describe a selector or a selector class; the selectors are imported only on this call."""
     from linkselect.selectors._method import describe
 
     return describe(selector)
@@ -136,13 +136,13 @@ def command_name(class_name: str) -> str:
 def method_named(text: str) -> Choice:
     """Find a method by its name, its class name, or `package.module:Class`.
 
-    Selectors of scikit-learn need no module. Parameters may follow in brackets, such as
+    For selectors of scikit-learn, no module is needed. Parameters may follow in brackets, as in
     `relieff(n_neighbors=3)`.
     """
     name, bracket, rest = text.strip().partition("(")
     if bracket and not rest.endswith(")"):
         raise UsageError(
-            f"{text!r}: the bracket is not closed. Write, for example, relieff(n_neighbors=3)."
+            f"{text!r}: the bracket is not closed. For example, write relieff(n_neighbors=3)."
         )
     choice = _imported(name.strip()) if ":" in name else _known(name.strip())
     settings = tuple(parts_of(rest.removesuffix(")")))
@@ -195,7 +195,7 @@ def _imported(name: str) -> Choice:
     found = _from_module(name)
     if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "get_support")):
         raise UsageError(
-            f"{name} is not a selector class: it needs the methods fit and get_support, like "
+            f"{name} is not a selector class: a selector must implement fit and get_support, like "
             "sklearn.feature_selection:SelectKBest."
         )
     return replace(_choice(found, hasattr(found, "sees")), name=found.__name__)
@@ -226,7 +226,7 @@ def make_selector(
 ) -> Any:
     """Create the selector of a method with parameters given as `name=value`.
 
-    If the default of `sigma` assumes features in [0, 1] and the scale differs, sigma is "auto".
+    If the default of `sigma` assumes features in [0, 1] and another scale is used, sigma is "auto".
     """
     given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
     if "random_state" in choice.parameters:
@@ -236,7 +236,7 @@ def make_selector(
     if choice.method.wraps and given.get("estimator") is None:
         name = choice.name
         raise UsageError(
-            f"{name} wraps another method. Name it, as in {name}(estimator=laplacian)."
+            f"{name} wraps another method. Specify this method, as in {name}(estimator=laplacian)."
         )
     if choice.is_ours:
         return choice.selector(n_features_to_select="auto", **given)
@@ -250,7 +250,7 @@ def make_selector(
     ]
     if lacking:
         raise UsageError(
-            f"{choice.name} needs {' and '.join(lacking)}. Write, for example, '{choice.name}("
+            f"{choice.name} needs {' and '.join(lacking)}. For example, write '{choice.name}("
             f"{lacking[0]}=sklearn.linear_model:LogisticRegression)'."
         )
     return Ranked(choice.selector(**given), "auto")
@@ -263,17 +263,17 @@ def _width_adapts(choice: Choice, settings: Sequence[str], scale: str) -> bool:
 
 
 def about_width(choices: Sequence[Choice], settings: Sequence[str], scale: str) -> list[str]:
-    """Return notes on the effect of a scale other than [0, 1] on methods."""
+    """Return notes on how a scale other than [0, 1] affects the methods."""
     notes = []
     if adapting := [one.name for one in choices if _width_adapts(one, settings, scale)]:
         notes.append(
             f"{', '.join(adapting)}: sigma is set from the distances between rows, because its "
-            "default assumes features in [0, 1]. Set sigma to choose it yourself."
+            "default assumes features in [0, 1]. Set sigma to use another value."
         )
     if scale == "standard" and any(choice.name == "variance" for choice in choices):
         notes.append(
-            "With --scale standard all features have variance 1, so variance cannot rank them; use "
-            "--scale minmax or --scale none."
+            "With --scale standard, all features have variance 1, so variance cannot rank them. "
+            "Use --scale minmax or --scale none."
         )
     return notes
 

@@ -1,4 +1,4 @@
-"""Summarize each column: extremes, missing values and moments, in memory or read in parts."""
+"""Summarise each column by extremes, missing values and moments, in memory or in parts."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ _BLOCK = 4 << 20
 
 @dataclass(frozen=True)
 class ColumnValues:
-    """Summary of the known values of each column, over some rows.
+    """Summary of the known (non-missing) values of each column in some rows.
 
     Attributes
     ----------
     n_rows : int
         The number of rows.
     low, high : ndarray
-        The smallest and the largest value, NaN if all are missing.
+        The smallest and the largest value, or NaN if all values are missing.
     n_missing : ndarray of int
         The number of missing values.
     mean, squares : ndarray
-        The mean, 0 if all values are missing, and the sum of squared differences from it. Both are
-        0 if moments were not requested.
+        The mean, or 0 if all values are missing, and the sum of squared differences from the mean.
+        Both are 0 if moments were not requested.
     """
 
     n_rows: int
@@ -46,7 +46,7 @@ class ColumnValues:
 
     @property
     def extent(self) -> FloatArray:
-        """The range of the values; infinite if it overflows float64."""
+        """The range of the values, or infinity if the range overflows float64."""
         with np.errstate(over="ignore"):
             return self.high - self.low
 
@@ -61,7 +61,7 @@ _BY_COLUMN = ("low", "high", "n_missing", "mean", "squares")
 def look_at_values(X: Any, moments: bool) -> ColumnValues:
     """Read samples once and compute the statistics that scaling and imputation need.
 
-    If `moments`, means and squares are also computed, except for a sparse matrix.
+    If `moments` is true, means and squares are also computed, except for a sparse matrix.
     """
     from linkselect._samples import as_samples
 

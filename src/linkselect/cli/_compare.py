@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from linkselect.evaluation import Comparison
     from linkselect.pairs import Pairs
 
-# More fits would take too long on any table without adding precision.
+# More fits would take too long without improving the precision noticeably.
 _MOST_FITS = 10_000
 
-# The methods that are compared without --methods: with pairs, whether or not there are labels, or
-# with labels of all or of some rows.
+# The methods that are compared by default if there are pairs (with or without labels), or labels of
+# all or of some rows.
 COMPARED: dict[str, tuple[str, ...]] = {
     "pairs": (
         "link_selector",
@@ -77,20 +77,20 @@ OnConflict = Literal["raise", "drop"]
 
 @dataclass(frozen=True)
 class Measuring:
-    """How to measure accuracy and hold pairs out.
+    """Options for measuring accuracy and for holding out pairs.
 
     Parameters
     ----------
     splits
-        The number of random splits into training and test rows, with --label.
+        The number of random splits into training and test rows, which are used with --label.
     test_size
         The proportion of test rows.
     classifier
         The classifier whose accuracy is measured.
     folds
-        The number of folds of pairs; each fold is held out once.
+        The number of folds of pairs. Each fold is held out once.
     repeats
-        The number of times the pairs are split into folds.
+        The number of times that the pairs are split into folds.
     """
 
     splits: int = 20
@@ -100,7 +100,7 @@ class Measuring:
     repeats: int = 4
 
     def check(self) -> None:
-        """Check that the numbers are valid."""
+        """Check that the numbers of splits, folds and repeats and the test size are valid."""
         if not 0 < self.test_size < 1 or self.splits < 2:
             raise UsageError("--test-size must be between 0 and 1, and --splits at least 2.")
         if self.folds < 2 or self.repeats < 1:
@@ -108,7 +108,7 @@ class Measuring:
         if max(self.splits, self.folds * self.repeats) > _MOST_FITS:
             raise UsageError(
                 f"--splits, and --folds times --repeats, must be at most {_MOST_FITS:,}, because "
-                "every method is fitted once for each."
+                "every method is fitted once for each split or fold."
             )
 
 
@@ -132,25 +132,26 @@ def compare(
 ) -> None:
     """Compare methods on one table by accuracy, agreement, stability and time.
 
-    With --label, methods are compared by the accuracy on test rows. With --pairs, they are compared
-    by the AUC of held-out pairs: how often a cannot-link is farther apart than a must-link.
+    With --label, methods are compared by their accuracy on test rows. With --pairs, they are
+    compared by the AUC of held-out pairs, which is the probability that two cannot-linked rows are
+    farther apart than two must-linked rows.
 
     Parameters
     ----------
     table
-        The table, with --label, --pairs or both.
+        The table, to be used with --label, --pairs or both.
     methods
-        The methods, separated by commas; see `linkselect methods`. Parameters may follow a name, as
-        in relieff(n_neighbors=3). A selector of another library is named package.module:Class.
-        Default: methods that suit the labels and pairs.
+        The methods, separated by commas. `linkselect methods` lists all methods. Parameters follow
+        the name in parentheses, as in relieff(n_neighbors=3). Specify a selector of another library
+        as package.module:Class. By default, methods that can use the labels and pairs are compared.
     n_features
-        The numbers of features at which to measure, separated by commas.
+        The numbers of features at which the methods are evaluated, separated by commas.
     top
-        The number of best features for agreement and stability.
+        The number of best features from which agreement and stability are computed.
     pairs
-        The pairs to use and to hold out: .csv or .json.
+        A .csv or .json file of pairs to use and to hold out.
     on_conflict
-        What to do about cannot-links that contradict must-links: raise an error or drop them.
+        Whether cannot-links that contradict must-links raise an error or are dropped.
     seed
         The random seed.
     """
@@ -158,7 +159,7 @@ def compare(
     how.check()
     data = read_table(table, kept_beside(pairs, read))
     if top is not None and not 1 <= top <= len(data.names):
-        raise UsageError(f"--top {top}, but {data.source} has {len(data.names)} features.")
+        raise UsageError(f"--top must be 1 to {len(data.names)}, the number of features.")
     choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
     selectors = {one.name: _selector(one, on_conflict, seed, prepare.scale) for one in choices}
@@ -194,21 +195,21 @@ def compare(
 def _chosen(names: str | None, known: str) -> list[Choice]:
     if known == "no":
         raise UsageError(
-            "A comparison needs labels or pairs. Name the column of labels with --label COLUMN, or "
-            "pass --pairs FILE."
+            "A comparison requires labels or pairs. Specify the label column with --label COLUMN, "
+            "or pass --pairs FILE."
         )
     wanted = COMPARED[known] if names is None else parts_of(names)
     found = {choice.name: choice for choice in map(method_named, wanted)}
     if not found:
-        raise UsageError("--methods is empty. Write, for example, --methods fisher,relieff.")
+        raise UsageError("--methods is empty. For example, pass --methods fisher,relieff.")
     return list(found.values())
 
 
 def _without_conflicts(links: Pairs | None, on_conflict: OnConflict) -> tuple[Any, list[str]]:
-    """Drop contradicted cannot-links if requested; return a note on it."""
+    """Drop cannot-links that contradict must-links if requested; also return a note."""
     if links is None or on_conflict == "raise" or not links.n_conflicts:
         return links, []
-    about = f"Ignored {many(links.n_conflicts, 'contradicted cannot-link')}."
+    about = f"Ignored {many(links.n_conflicts, 'cannot-link')} in conflict with must-links."
     return links.without_conflicts(), [about]
 
 
@@ -219,20 +220,20 @@ def _together(selectors: dict[str, Any], data: Table, links: Any) -> tuple[bool,
         return False, []
     joined = [supervision.together(one, data, links)[0] for one in by_pairs]
     if any(one is None for one in joined):  # labels imply too many pairs
-        return False, ["Methods that use pairs do not use the labels, which only measure accuracy."]
+        return False, ["Methods that use pairs ignore the labels, which only measure the accuracy."]
     return True, []
 
 
 def _check_split_size(data: Table, test_size: float) -> None:
-    """Check that training and test rows are not fewer than the classes."""
+    """Check that there are at least as many training rows and test rows as classes."""
     n_labelled = int((data.codes() >= 0).sum())
     n_test = math.ceil(test_size * n_labelled)
     n_classes = len(data.classes)
     if min(n_test, n_labelled - n_test) < n_classes:
         raise UsageError(
-            f"--test-size {test_size:g} of {n_labelled} labelled rows gives {n_test} test rows and "
-            f"{n_labelled - n_test} training rows, but both need at least {n_classes}, one per "
-            "class. Choose a proportion closer to 0.5."
+            f"--test-size {test_size:g} splits {n_labelled} labelled rows into {n_test} test rows "
+            f"and {n_labelled - n_test} training rows, but at least {n_classes} of each are "
+            "required, one per class. Choose a proportion closer to 0.5."
         )
 
 
@@ -245,7 +246,7 @@ def _selector(choice: Choice, on_conflict: OnConflict, seed: int, scale: Scale) 
 def _measure(
     selectors: dict[str, Any], data: Table, steps: _Steps, how: Measuring, seed: int, **options: Any
 ) -> tuple[Comparison, list[str]]:
-    """Compare the methods; return the result and the warnings."""
+    """Compare the methods, and return the result and the warnings."""
     from linkselect import evaluation
 
     codes = None
@@ -304,14 +305,14 @@ def _classifier(name: Classifier, seed: int) -> Any:
 
 # Advice if a split or fold has too few pairs.
 _TOO_FEW = {
-    "split": "A split uses only pairs of two training rows. Add pairs, or choose a smaller "
-    "--test-size or another --seed.",
-    "fold": "The pairs of a fold are held out. Add pairs, or choose another number of --folds.",
+    "split": "In each split, only pairs of two training rows are used. Add pairs, or choose a "
+    "smaller --test-size or another --seed.",
+    "fold": "In each fold, some pairs are held out. Add pairs, or choose another --folds.",
 }
 
 
 class _Steps:
-    """The current method and split or fold, for the progress bar and for errors."""
+    """Track the current method and split or fold, for the progress bar and error messages."""
 
     def __init__(self, has_labels: bool, show_bar: bool) -> None:
         self._kinds = iter(("split", "fold") if has_labels else ("fold",))
@@ -330,7 +331,7 @@ class _Steps:
 
     @contextmanager
     def named(self) -> Iterator[None]:
-        """Add the method and the split or fold to an error about too few rows or pairs."""
+        """Add the current method and split or fold to errors about too few rows or pairs."""
         from linkselect.pairs import PairConflictError
 
         try:
@@ -343,7 +344,7 @@ class _Steps:
 
 
 def _record(found: Comparison, data: Table, preparation: str, notes: list[str]) -> dict[str, Any]:
-    """Collect settings and results as plain data."""
+    """Collect the settings and results of a comparison as plain data."""
     from linkselect.report._schema import SCHEMA_VERSION
 
     return {

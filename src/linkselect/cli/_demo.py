@@ -33,7 +33,7 @@ def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -
     draws
         The number of random splits, each with its own pairs.
     report
-        The file for the report. Default: linkselect-demo.html in the folder for temporary files.
+        The report file. Default: linkselect-demo.html in the folder for temporary files.
     """
     from rich.console import Console
     from sklearn.datasets import load_digits
@@ -46,8 +46,8 @@ def demo(*, n_features: int = 10, draws: int = 10, report: Path | None = None) -
     X /= 16
     console.print(
         f"\n[bold]{len(y):,} handwritten digits[/bold] of 8 x 8 pixels from scikit-learn. For "
-        f"{2 * N_EACH} pairs, it is known whether both show the same digit. Which {n_features} of "
-        f"the {N_PIXELS} pixels should be kept?\n"
+        f"{2 * N_EACH} pairs, it is known whether both images show the same digit. Which "
+        f"{n_features} of the {N_PIXELS} pixels should be selected?\n"
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # pixels at the border are constant
@@ -93,7 +93,7 @@ def _draw_pairs(y: NDArray[Any], draw: int) -> Any:
 def _measure(
     X: NDArray[Any], y: NDArray[Any], n_features: int, draws: int, show_bar: bool
 ) -> dict[str, NDArray[Any]]:
-    """Return the 1-NN accuracy on the held-out half, in percent, for each method and draw."""
+    """Return the 1-NN accuracy in percent on held-out samples for each method and draw."""
     import numpy as np
     from sklearn.model_selection import train_test_split
     from sklearn.neighbors import KNeighborsClassifier
@@ -143,7 +143,7 @@ def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Tab
 
 
 def _comment(found: dict[str, NDArray[Any]]) -> str:
-    """Interpret the table, and state what it does not show."""
+    """Return an interpretation of the accuracies, with their limitations."""
 
     def lead(other: str) -> str:
         gap = found[CHOSEN] - found[other]
@@ -151,25 +151,25 @@ def _comment(found: dict[str, NDArray[Any]]) -> str:
 
     gain = found[CHOSEN] - found[WITHOUT]
     no_gain = (
-        "On these data, pairs do not improve the accuracy, because pixels that represent the "
-        "others also separate the digits. Averaged over data sets, pairs do improve it: see "
-        "docs/pairs_alone.md."
+        "On these data, pairs do not improve the accuracy, because pixels that represent the other "
+        "pixels well also separate the digits. Averaged over many data sets, pairs improve the "
+        "accuracy (see docs/pairs_alone.md)."
     )
     return (
-        f"\nDifference in accuracy with {2 * N_EACH} pairs: {lead('random choice')} percentage "
-        f"points from a random choice, {lead('Fisher score')} from the Fisher score with all "
-        f"labels, and {lead(WITHOUT)} from the same method without pairs. "
+        f"\nWith {2 * N_EACH} pairs, the accuracy differs by {lead('random choice')} percentage "
+        f"points from a random choice, by {lead('Fisher score')} from the Fisher score with all "
+        f"labels, and by {lead(WITHOUT)} from the same method without pairs. "
         f"{no_gain if gain.mean() < gain.std(ddof=1) else ''}\n"
     )
 
 
 def _report_line(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
-    """Write the report and return a line with its address, or the packages that it needs."""
+    """Write the report and return a line with its address, or with the missing packages."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         # Unescaped brackets would be markup.
         return (
-            f"\nA report with figures needs {' and '.join(missing)}: "
+            f"\nA report with figures requires {' and '.join(missing)}: "
             "pip install 'linkselect\\[report,plot]'\n"
         )
     from linkselect.report import render, summarize

@@ -21,7 +21,7 @@ _BY_NUMBER = re.compile(r"Features \[.*\] are constant\.", re.DOTALL)
 
 
 class InputError(Exception):
-    """An error in a file or its contents; the message says what to do."""
+    """An error in a file or its contents, with a message that explains what to do."""
 
     exit_code = 1
 
@@ -33,7 +33,7 @@ class UsageError(InputError):
 
 
 def notes_of(caught: Iterable[WarningMessage], settable: Container[str] = ()) -> list[str]:
-    """Turn warnings of the library into notes, each once, with advice for the command line.
+    """Convert warnings of the library to unique notes, with advice for the command line.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The number of features that `linkselect rank` keeps: the given one, or by a rule."""
+"""Determine the number of features that `linkselect rank` keeps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from linkselect.cli._tables import Table
 if TYPE_CHECKING:
     from linkselect.evaluation import NumberOfFeatures
 
-# A search by accuracy is slow, and its optimum comes early.
+# A search by accuracy is slow, and reaches its optimum after few steps.
 MOST_STEPS_BY_ACCURACY = 100
 
 
@@ -36,9 +36,9 @@ def number_typed(text: str, data: Table) -> int | float | str:
 
 
 def prepare_number(selector: Any, wanted: int | float | str, n_features: int) -> None:
-    """Set the number of features with which a selector is fitted before a rule chooses one.
+    """Set the number of features for the first fit, before a rule chooses the final number.
 
-    Searches, and selectors inside a wrapper, are limited to the largest number that a rule chooses.
+    Searches and wrapped selectors are limited to the largest number that a rule can choose.
     """
     from linkselect.evaluation._number_of_features import largest_number
 
@@ -59,20 +59,20 @@ def prepare_number(selector: Any, wanted: int | float | str, n_features: int) ->
 def keep_number(
     selector: Any, wanted: int | float | str, X: Any, y: Any, by_parts: bool, **known: Any
 ) -> NumberOfFeatures:
-    """Choose the number of features, unless it was given, and apply it to a fitted selector.
+    """Choose the number of features, unless the user set it, and apply it to a fitted selector.
 
     Parameters
     ----------
     selector : fitted selector
-        It is fitted again if its result depends on the number.
+        The selector. It is refitted if its result depends on the number of features.
     wanted : int, float or "auto"
         The value of --n-features.
     X, y
-        The data that it was fitted on.
+        The data on which the selector was fitted.
     by_parts : bool
-        Whether X is read in parts, and must not be read again.
+        Whether X is read in parts, so that it must not be read again.
     **known
-        The other arguments of `choose_number`.
+        Further arguments of `choose_number`.
     """
     from linkselect.evaluation import NumberOfFeatures, choose_number
     from linkselect.evaluation._number_of_features import number_without_labels, stated_number
@@ -81,13 +81,13 @@ def keep_number(
     from linkselect.selectors._selector import RankingSelector
 
     if wanted != "auto":
-        why = "The number was given by --n-features."
+        why = "The number of features was set by --n-features."
         return NumberOfFeatures(int(selector.n_features_), "given", why)
     if by_parts and (stated := stated_number(selector)) is not None:
         return stated
     if by_parts:
         number = number_without_labels(len(selector.ranking_))
-        why = "Half of the features, at most 300, because the table is read in parts."
+        why = "Half of the features, but at most 300, are kept if a table is read in parts."
         found = NumberOfFeatures(number, "half, at most 300", why)
     else:
         found = choose_number(selector, X, y, **known)

@@ -1,4 +1,4 @@
-"""Options for single features: keep, exclude, group, and how to treat copies."""
+"""Options for single features: keep, exclude, group, and treatment of copies."""
 
 from __future__ import annotations
 
@@ -28,16 +28,18 @@ class FeatureOptions:
     ----------
     keep
         Features that are always selected and ranked first, separated by commas. They count towards
-        --n-features, and searches start from them. Repeat the option for a name with a comma.
+        --n-features, and searches start from them. Repeat the option for each name with a comma.
     exclude
-        Features that are never selected and do not influence the others, but remain in the ranking.
+        Features that are never selected and do not influence other features. They remain in the
+        ranking.
     groups
-        Features that are selected together or not at all: patterns separated by commas, such as
-        `temp_*,press_*`; a CSV file with the columns feature and group; or a JSON file that lists
-        the features of each group. The columns that --encode derives from one column are a group.
+        Groups of features that are selected together or not at all. Pass patterns separated by
+        commas, such as `temp_*,press_*`, a CSV file with the columns feature and group, or a JSON
+        file that lists the features of each group. The columns that --encode derives from one
+        column also form a group.
     copies
-        How to treat exact and near copies (absolute correlation of 0.999 or more): `one` selects
-        only the best of them; `all` ranks each separately.
+        The treatment of exact and near-exact copies, which have an absolute correlation of at least
+        0.999: `one` selects only the best of them, and `all` ranks each separately.
     """
 
     keep: tuple[str, ...] = ()
@@ -46,15 +48,15 @@ class FeatureOptions:
     copies: Literal["one", "all"] = "one"
 
     def check(self, by_parts: bool) -> None:
-        """Check that the options are possible for a table that is read in parts."""
+        """Raise an error if a table that is read in parts does not support the options."""
         if by_parts and (self.keep or self.exclude or self.groups):
             raise UsageError(
-                "--keep, --exclude and --groups need the table in memory, but it is read in parts. "
-                "Leave columns out with --drop, or allow more memory with --max-memory."
+                "--keep, --exclude and --groups require the table in memory, but it is read in "
+                "parts. Leave columns out with --drop, or allow more memory with --max-memory."
             )
 
     def around(self, selector: Any, data: Table) -> Any:
-        """Wrap a selector in these rules, if there are any."""
+        """Wrap a selector in `FeatureRules` if there are any rules."""
         from linkselect import FeatureRules
 
         names = data.names
@@ -74,7 +76,7 @@ class FeatureOptions:
         )
 
     def _groups(self, names: tuple[str, ...]) -> list[list[int]]:
-        """Return the features of each group."""
+        """Return the column indices of the features in each group."""
         if self.groups is None:
             return []
         path = Path(self.groups)
@@ -96,7 +98,7 @@ DEFAULT_FEATURES = FeatureOptions()
 
 
 def _places(texts: tuple[str, ...], names: tuple[str, ...], option: str) -> list[int]:
-    """Return the positions of features, given by names separated by commas."""
+    """Return the column indices of features that are given by comma-separated names."""
     place = {name: at for at, name in enumerate(names)}
     found = []
     for text in texts:
@@ -118,7 +120,7 @@ def _encoded(data: Table) -> list[list[int]]:
 
 
 def _read_groups(path: Path) -> list[list[str]]:
-    """Read the features of each group from a file."""
+    """Read the feature names of each group from a file."""
     try:
         text = path.read_text(encoding="utf-8-sig")
         if path.suffix.lower() == ".json":
@@ -135,7 +137,7 @@ def _read_groups(path: Path) -> list[list[str]]:
 
 
 def has_copies(selector: Any, X: Any) -> bool:
-    """Return whether a fitted selector has selected a feature and a copy of it."""
+    """Return whether a fitted selector has selected both a feature and a copy of it."""
     from linkselect._samples import as_samples
     from linkselect._search.correlations import copies_of
 
@@ -147,7 +149,7 @@ def has_copies(selector: Any, X: Any) -> bool:
 def about_copies(reasons: list[str], features: list[str]) -> list[str]:
     """Return a note on copies of selected features that were not selected."""
     named = [
-        f"{shown(feature)} (of {shown(reason.removeprefix('copy of '))})"
+        f"{shown(feature)} (copy of {shown(reason.removeprefix('copy of '))})"
         for feature, reason in zip(features, reasons, strict=True)
         if reason.startswith("copy of ")
     ]

@@ -21,7 +21,7 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
     Parameters
     ----------
     folder
-        A folder with PNG, JPEG, TIFF, WebP, GIF or BMP files, also in subfolders.
+        A folder with PNG, JPEG, TIFF, WebP, GIF or BMP files, which may be in subfolders.
     out
         The table to write: .csv, .tsv, .parquet, .feather or .json. It has one row for each
         picture, with its file name in the column "picture".

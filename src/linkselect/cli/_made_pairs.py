@@ -28,11 +28,11 @@ class Design:
     Parameters
     ----------
     same
-        The column whose equal values make must-links, such as the patient.
+        The column whose equal values define must-links, such as the patient.
     different
-        The column whose different values make cannot-links.
+        The column whose different values define cannot-links.
     across
-        The column in which must-links differ and cannot-links agree, such as the batch.
+        The column whose values differ in must-links and agree in cannot-links, such as the batch.
     max_pairs
         Draw at most this many pairs of each kind. Default: all.
     """
@@ -53,25 +53,25 @@ class _Columns(dict[str, "list[str | None]"]):
 
 
 def source_of(table: Path | None, read: Reading) -> tuple[Path, Reading]:
-    """Return the file with the columns, and the options to read it; refuse a missing file."""
+    """Return the file with the columns, and the options for reading this file."""
     if table is not None:
         if read.metadata is not None and read.label is None:
             raise UsageError(
-                "--same and --different name columns of one file. Omit the table to take them from "
-                "--metadata."
+                "--same and --different refer to columns of one file. Omit the table to use the "
+                "columns of --metadata."
             )
         return table, read
     if read.metadata is None:
-        raise UsageError("Pass the table that holds the columns, or --metadata FILE.")
+        raise UsageError("Pass the table that contains the columns, or --metadata FILE.")
     return metadata_file(read).path, replace(read, metadata=None, transpose=False)
 
 
 def check_options(read: Reading, design: Design, must: int | None, cannot: int | None) -> None:
-    """Refuse combinations in which an option would be ignored."""
+    """Reject combinations of options in which one of them would be ignored."""
     by_design = design.same is not None or design.different is not None
     if (read.label is None) != by_design:
         raise UsageError(
-            "Name the columns that define pairs: either --label, or --same for must-links, "
+            "Choose the columns that define pairs: either --label, or --same for must-links, "
             "--different for cannot-links, or both."
         )
     if read.label is None:
@@ -119,7 +119,7 @@ def by_labels(
             where = "across" if role == "same" else "within"
             raise InputError(
                 f"{option} {number:,}, but only {many(n_drawn, 'pair')} can be drawn {where} the "
-                f"values of {shown(read.batch)}. Choose fewer, or omit {option} for all."
+                f"values of {shown(read.batch)}. Choose fewer, or omit {option} to draw all pairs."
             )
         found |= some
     if not found.ids:
@@ -128,7 +128,7 @@ def by_labels(
 
 
 def by_design(source: Path, read: Reading, design: Design, seed: int) -> tuple[Pairs, list[str]]:
-    """Make the pairs of a study design; return them and notes."""
+    """Make the pairs of a study design, and return them with notes."""
     from linkselect.pairs import Pairs
 
     roles = {"same": design.same, "different": design.different, "across": design.across}
@@ -145,7 +145,7 @@ def by_design(source: Path, read: Reading, design: Design, seed: int) -> tuple[P
 
 
 def _texts(source: Path, read: Reading, column: str, option: str) -> list[str | None]:
-    """Read a column as text, None for missing values."""
+    """Read a column as text, with None for missing values."""
     marks = {"", *TableFile(source, read).missing}
     texts = read_text_column(source, read, column, option)
     return [None if text in marks else text for text in texts]

@@ -17,7 +17,7 @@ from linkselect._messages import many
 from linkselect.cli._errors import InputError, UsageError, shown
 from linkselect.cli._terminal import QUIET, plain, say, say_json
 
-# The start of a cell that a spreadsheet runs as a formula, including full-width characters.
+# The start of a cell that a spreadsheet evaluates as a formula, with full-width characters.
 _FORMULA = re.compile(r"[\s]*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r]")
 _SIGNED_NUMBER = re.compile(r"[-+]\d+(\.\d*)?([eE][-+]?\d+)?")
 COLUMN_FILES = (".csv", ".tsv", ".json", ".parquet", ".feather")
@@ -29,20 +29,20 @@ _CELLS = 1 << 18
 
 @dataclass(frozen=True)
 class Output:
-    """Where to write the result.
+    """Options for the output of a result.
 
     Parameters
     ----------
     out
-        Write the result to this file: everything as .json, or the table of ranks or accuracies as
-        .csv, .tsv, .parquet or .feather. For an .h5ad table, .h5ad writes a copy that contains the
-        ranking.
+        The output file. A .json file contains the complete result; a .csv, .tsv, .parquet or
+        .feather file contains the table of ranks or accuracies. If the input is an .h5ad file, an
+        .h5ad output is a copy of it that also contains the ranking.
     report
         Write an .html report with tables, figures and the command.
     figure
-        Write a figure for a publication: .pdf, .svg or .png.
+        Write a figure for a publication as .pdf, .svg or .png.
     figure_width
-        The width of the figure: one journal column (3.5 inches) or two (7.2 inches).
+        The width of the figure: one journal column (3.5 inches) or two columns (7.2 inches).
     json
         Print the result as JSON.
     """
@@ -64,30 +64,30 @@ class Output:
         Parameters
         ----------
         inputs : dict of str to path
-            The input files, by their names in messages.
+            The input files, keyed by their names in messages.
         more : dict of str to path, optional
-            Further tables to write, by their options.
+            Further output tables, keyed by their options.
         copied : path, optional
-            The table of which --out may be a copy that contains the results.
+            The input table. An .h5ad file for --out is a copy of it that contains the results.
         """
         tables = {"--out": self.out, **(more or {})}
         for option, path in tables.items():
             is_copy = option == "--out" and copied is not None and _is_h5ad(path)
             if is_copy and not _is_h5ad(copied):
                 raise UsageError(
-                    f"--out {path}: .h5ad writes a copy of an .h5ad table, but {copied} is not "
-                    f"one. Choose {', '.join(COLUMN_FILES)}."
+                    f"--out {path}: an .h5ad output is a copy of the input, but {copied} is not an "
+                    f".h5ad file. Choose {', '.join(COLUMN_FILES)}."
                 )
             check_target(path, option, (".h5ad",) if is_copy else COLUMN_FILES)
         check_target(self.report, "--report", PAGE_FILES)
         check_target(self.figure, "--figure", FIGURE_FILES)
         check_apart(inputs, {**tables, "--report": self.report, "--figure": self.figure})
         if self.figure is not None and find_spec("matplotlib") is None:
-            raise InputError("--figure needs matplotlib: pip install 'linkselect[plot]'")
+            raise InputError("--figure requires matplotlib: pip install 'linkselect[plot]'")
 
     @property
     def shows_progress(self) -> bool:
-        """Whether to show progress bars: on a terminal, unless the result is JSON."""
+        """Whether to show progress bars, which need a terminal and are omitted with --json."""
         return sys.stdout.isatty() and not (self.json or QUIET.get())
 
     def say(self, record: Any, text: Callable[[], str]) -> None:
@@ -110,15 +110,15 @@ class Output:
         Parameters
         ----------
         record : dict
-            The whole result as plain data.
+            The complete result as plain data.
         columns : callable
-            Returns the table of the result, given the extension of the file.
+            Function that returns the result as a table, given the file extension.
         page : callable
-            Returns the HTML report.
+            Function that returns the HTML report.
         figure : callable
-            Returns a figure and its caption.
+            Function that returns a figure and its caption.
         copied : callable, optional
-            Writes a copy of the table that contains the results.
+            Function that writes a copy of the input table with the results.
         """
         if self.out is not None:
             kind = self.out.suffix.lower()
@@ -158,16 +158,16 @@ def check_target(path: Path | None, option: str, endings: Sequence[str]) -> None
         return
     if path.suffix.lower() not in endings:
         raise UsageError(
-            f"{option} {path}: the extension selects the format. Choose {', '.join(endings)}."
+            f"{option} {path}: the extension determines the format. Choose {', '.join(endings)}."
         )
     if path.is_dir():
-        raise UsageError(f"{option} {path} is a folder. Name a file.")
+        raise UsageError(f"{option} {path} is a folder. Pass the path of a file.")
     if not path.parent.is_dir():
-        raise InputError(f"{option} {path}: there is no folder {path.parent}. Create it first.")
+        raise InputError(f"{option} {path}: folder {path.parent} does not exist. Create it first.")
 
 
 def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | None]) -> None:
-    """Refuse to overwrite an input, or to write two results to one file."""
+    """Raise an error if an output would overwrite an input or another output."""
     taken = {name: path for name, path in inputs.items() if path is not None}
     for option, path in targets.items():
         if path is None:
@@ -175,13 +175,13 @@ def check_apart(inputs: Mapping[str, Path | None], targets: Mapping[str, Path | 
         for other, its_path in taken.items():
             same = os.path.realpath(path) == os.path.realpath(its_path)
             if same or (path.exists() and its_path.exists() and path.samefile(its_path)):
-                raise UsageError(f"{option} {path} is the same file as {other}. Name another one.")
+                raise UsageError(f"{option} {path} is the same file as {other}. Choose another.")
             # The next run would read such a file as a part of the table in this folder.
             is_part = path.suffix.lower() == ".parquet" or path.name == "zarr.json"
             if is_part and its_path.is_dir() and path.resolve().is_relative_to(its_path.resolve()):
                 raise UsageError(
                     f"{option} {path} is inside {its_path}, where it would become a part of the "
-                    "table. Name another folder."
+                    "table. Choose another folder."
                 )
         taken[option] = path
 
@@ -191,7 +191,7 @@ def _is_formula(text: str) -> bool:
 
 
 def escape_formula(text: str) -> str:
-    """Put a quote before a text that a spreadsheet would run as a formula.
+    """Put a quote before text that a spreadsheet would evaluate as a formula.
 
     Spreadsheets do not display the quote.
 
@@ -204,20 +204,20 @@ def escape_formula(text: str) -> str:
 
 
 def note_on_formulas(names: Iterable[str], *written: Path | None) -> list[str]:
-    """Return a note on names that a spreadsheet would run, if a CSV or TSV file is written."""
+    """Return a note on names that a spreadsheet would evaluate, if CSV or TSV is written."""
     if not any(path is not None and path.suffix.lower() in (".csv", ".tsv") for path in written):
         return []
     odd = [name for name in names if _is_formula(name)]
     if not odd:
         return []
     return [
-        f"A spreadsheet would run {many(len(odd), 'name')} as a formula, such as {shown(odd[0])}. "
-        "--escape-formulas puts a quote before such names in --out, but not in --select."
+        f"A spreadsheet would evaluate {many(len(odd), 'name')}, such as {shown(odd[0])}, as a "
+        "formula. --escape-formulas puts a quote before such names in --out, but not in --select."
     ]
 
 
 def write_safely(path: Path, write: Callable[[Path], object]) -> None:
-    """Write a file completely or not at all; an error names the requested file."""
+    """Write a file atomically; error messages contain the path of the requested file."""
     try:
         with written_whole(path) as part:
             write(part)
@@ -226,12 +226,12 @@ def write_safely(path: Path, write: Callable[[Path], object]) -> None:
 
 
 def write_page(path: Path, page: str) -> None:
-    """Write an HTML page completely or not at all."""
+    """Write an HTML page to a file atomically."""
     write_safely(path, lambda part: part.write_text(page, "utf-8", newline="\n"))
 
 
 def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
-    """Write named columns of equal length in the format of the file's extension."""
+    """Write named columns of equal length in the format given by the file extension."""
     if path.suffix.lower() == ".json":
         rows = zip(*columns.values(), strict=True)
         write_json(path, [dict(zip(columns, row, strict=True)) for row in rows])
@@ -240,14 +240,14 @@ def write_columns(path: Path, columns: Mapping[str, Any]) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
-    """Write plain data as JSON, completely or not at all."""
+    """Write plain data to a JSON file atomically."""
     text = json.dumps(plain(value), indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    # Names of files may contain bytes that are not valid text; JSON escapes their surrogates.
+    # File names may contain bytes that are not valid text; JSON escapes their surrogates.
     write_safely(path, lambda part: part.write_bytes(text.encode("utf-8", "backslashreplace")))
 
 
 def write_pieces(path: Path, pieces: Iterable[Mapping[str, Any]]) -> None:
-    """Write named columns in consecutive pieces, in the format of the file's extension."""
+    """Write consecutive pieces of named columns in the format given by the file extension."""
     kind = path.suffix.lower()
     write = _write_text if kind in (".csv", ".tsv") else _write_arrow
     write_safely(path, lambda part: write(part, kind, pieces))
@@ -260,7 +260,7 @@ def _write_text(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> N
             if number == 0:
                 writer.writerow(columns)
             n_rows = len(next(iter(columns.values())))
-            # A few rows at a time: Python numbers and text take much more memory than arrays.
+            # Rows are written in batches, because Python objects take much more memory than arrays.
             height = max(_CELLS // len(columns), 1)
             for start in range(0, n_rows, height):
                 some = (_text_cells(values[start : start + height]) for values in columns.values())
@@ -268,7 +268,7 @@ def _write_text(path: Path, kind: str, pieces: Iterable[Mapping[str, Any]]) -> N
 
 
 def _text_cells(values: Any) -> list[Any]:
-    """Return the cells of a text file, where missing values are empty."""
+    """Return values as cells of a text file; missing values become empty cells."""
     listed = values if isinstance(values, list) else values.tolist()
     return ["" if value is None or value != value else value for value in listed]
 

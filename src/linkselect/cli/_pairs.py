@@ -55,18 +55,19 @@ def make(
     seed: Seed = 0,
     out: Path,
 ) -> None:
-    """Make pairs from columns: from labels, or from the design of a study.
+    """Make pairs from columns, which contain labels or describe the design of a study.
 
-    With --label, must-links join rows of the same class, and cannot-links rows of different
-    classes. If --batch is also given, must-links join rows of different batches, and cannot-links
-    rows of the same batch. --same and --different name separate columns for must-links and
-    cannot-links. Rows with a missing value in such a column are skipped.
+    With --label, must-links connect rows of the same class, and cannot-links connect rows of
+    different classes. If --batch is also given, must-links connect rows of different batches, and
+    cannot-links connect rows of the same batch. With --same and --different, separate columns
+    define must-links and cannot-links. Rows with a missing value in one of these columns are
+    skipped.
 
     Parameters
     ----------
     table
-        The table with the columns; not needed with --metadata. If both are given, --label and
-        --batch may be in either file.
+        The table with the columns, which is not needed with --metadata. If both are given, the
+        columns of --label and --batch may be in either file.
     must
         The number of must-links to draw with --label. Default: all.
     cannot
@@ -108,7 +109,7 @@ def check(
     pairs
         The pairs: .csv or .json.
     table
-        The table whose rows the pairs name.
+        The table with the rows to which the pairs refer.
     json
         Print only JSON.
     """
@@ -132,10 +133,11 @@ def _describe(held: Pairs, record: dict[str, Any], path: Path, against_table: bo
         f"{many(record['components'], 'group')} joined by must-links."
     ]
     if against_table:
-        lines.append(f"They cover {100 * (record['coverage'] or 0):.1f} % of the rows.")
+        lines.append(f"The pairs cover {100 * (record['coverage'] or 0):.1f} % of the rows.")
     if held.n_adaptive:
         lines.append(
-            "Adaptive pairs were chosen from the samples, so they cannot validate a ranking."
+            "Adaptive pairs were chosen by looking at the samples, so they cannot validate a "
+            "ranking."
         )
     return "\n".join(lines)
 
@@ -158,7 +160,7 @@ def _what_is_wrong(record: dict[str, Any], path: Path) -> str:
 
 
 def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> None:
-    """Explain conflicts: show the chain of must-links that contradicts each cannot-link.
+    """Explain conflicts by showing the chain of must-links that contradicts each cannot-link.
 
     Parameters
     ----------
@@ -170,7 +172,7 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
         Print only JSON.
     """
     if limit is not None and limit < 1:
-        raise UsageError(f"--limit {limit} must be at least 1. Omit it to explain all conflicts.")
+        raise UsageError(f"--limit {limit} must be at least 1. Omit --limit to explain all.")
     found = read_pairs(pairs, by_id=True)
     conflicts = found.conflicts(limit)
     if json:
@@ -183,9 +185,9 @@ def explain(pairs: Path, /, *, limit: int | None = None, json: bool = False) -> 
     for conflict in conflicts:
         a, b = conflict.cannot
         chain = " = ".join(map(str, conflict.chain))
-        say(f"\n{a} and {b} have a cannot-link, but must-links join them:\n  {chain}")
+        say(f"\n{a} and {b} have a cannot-link, but must-links connect them:\n  {chain}")
         n_links = many(len(conflict.chain) - 1, "must-link")
-        say(f"  Remove the cannot-link, or one link from this chain of {n_links}.")
+        say(f"  Remove the cannot-link, or one link in this chain of {n_links}.")
 
 
 def worth(
@@ -202,20 +204,20 @@ def worth(
     out: Path | None = None,
     json: bool = False,
 ) -> None:
-    """Report how the ranking changes if each pair is left out.
+    """Report how the ranking changes when each pair in turn is left out.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json.
     table
-        The table whose rows the pairs name.
+        The table with the rows to which the pairs refer.
     method
         The ranking method, which must use pairs; `linkselect methods` lists the methods.
     n_features
         The number of features to keep: a number, a fraction such as 0.1, or auto for half of them.
     settings
-        A parameter of the method, such as sigma=1. Repeat the option for several.
+        A parameter of the method, such as sigma=1. Repeat the option for several parameters.
     seed
         The random seed, for methods that use one.
     out
@@ -245,7 +247,7 @@ def worth(
         with explained(choice.options):
             found = pair_worth(selector, prepare.applied(data), links, data.ids)
     notes += notes_of(caught, selector.get_params(deep=False))
-    # Pairs without which there is no ranking come first.
+    # Pairs without which the features cannot be ranked come first.
     found.sort(key=lambda one: (one.rank_shift == one.rank_shift, -one.rank_shift))
     records = [_record(one, data) for one in found]
     unknown = "no ranking without it"
@@ -278,7 +280,7 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
 
 
 def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None) -> str:
-    """List the features that move, with their changes in rank; - is better."""
+    """List the features whose rank changes, with these changes; a minus means a better rank."""
     if record["rank_shift"] is None:
         return unknown
     moved, length = record["moved"][:n_moved], SHORTEST_NAME if n_moved else sys.maxsize
@@ -306,18 +308,19 @@ def suspects(
     out: Path | None = None,
     json: bool = False,
 ) -> None:
-    """List pairs by how strongly the other pairs contradict them, to check the first again.
+    """List pairs, sorted by how strongly the other pairs contradict them.
 
-    No pair is removed: removing the most suspicious pairs did not improve rankings reliably.
+    Check the first pairs again. No pair is removed, because removing the most suspicious pairs did
+    not improve rankings reliably.
 
     Parameters
     ----------
     pairs
         The pairs: .csv or .json. They may contradict each other.
     table
-        The table whose rows the pairs name.
+        The table with the rows to which the pairs refer.
     impute
-        How to fill missing values in each column; "none" refuses missing values.
+        The statistic that replaces missing values in each column; "none" reports them as an error.
     out
         Write all pairs to this file: .csv, .tsv, .json, .parquet or .feather.
     json
@@ -335,12 +338,12 @@ def suspects(
     if json:
         say_json(records)
     else:
-        say("Pairs that the other pairs contradict (above 0, a pair looks like the other kind):\n")
+        say("Pairs, most suspicious first (above 0, a pair resembles pairs of the other kind):\n")
         rows = [
             [str(one.rank), f"{one.a} {one.b}", one.link, f"{one.suspicion:.3f}"] for one in found
         ]
         _say_pairs(["rank", "pair", "link", "suspicion"], rows, left=[1, 2])
-        say("\nCheck the first pairs again. None was removed, since that does not help reliably.")
+        say("\nCheck the first pairs again. No pair was removed: this does not reliably help.")
         say_notes(notes)
     _write_records(out, records)
 
@@ -348,7 +351,7 @@ def suspects(
 def _read_both(
     pairs: Path, table: Path, read: Reading, out: Path | None
 ) -> tuple[Table, Pairs, list[str]]:
-    """Read a table with its features, and the pairs of its rows; return notes on both."""
+    """Read a table with its features, and the pairs of its rows, and return notes on both."""
     output.check_target(out, "--out", output.COLUMN_FILES)
     output.check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
     data = read_table(table, read)

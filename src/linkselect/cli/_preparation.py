@@ -24,24 +24,24 @@ if TYPE_CHECKING:
 Scale = Literal["minmax", "standard", "none"]
 Impute = Literal["median", "mean", "none"]
 
-# The number of rows from which a median is estimated, or fewer if they need more bytes. For normal
-# values its standard error is 1.25 / sqrt(20,000), below 1 % of the standard deviation.
+# The number of rows from which a median is estimated, limited by their size in bytes. For normal
+# values, its standard error is 1.25 / sqrt(20,000), below 1 % of the standard deviation.
 MOST_ROWS = 20_000
 MOST_BYTES = 128 * 2**20
 
 
 @dataclass(frozen=True)
 class Preparation:
-    """How to prepare the values of a table.
+    """Options for preparing the values of a table.
 
     Parameters
     ----------
     scale
         The scaling of each feature.
     impute
-        How to fill missing values in each column; `none` refuses missing values.
+        The value that replaces missing values in a column. With `none`, they raise an error.
     center_batches
-        Subtract the mean of each batch from its rows, with --batch. If batches coincide with
+        Subtract the mean of each batch from its rows. Requires --batch. If batches coincide with
         classes, this also removes the differences between classes.
     """
 
@@ -101,11 +101,11 @@ DEFAULT_PREPARATION = Preparation()
 def settle_values(
     table: Table, prepare: Preparation, seed: int = 0, max_memory: str | None = None
 ) -> tuple[Table, Preparation, list[str], ColumnValues]:
-    """Check the values of a table, and start to prepare them.
+    """Check the values of a table and, if it is read in parts, prepare them.
 
-    Infinite values raise an error, and so do missing values unless they are to be imputed. Columns
-    without any value are dropped. Batches are centred if requested. Only a table that is read in
-    parts is also imputed and scaled.
+    Infinite values raise an error. Missing values raise an error unless they are to be imputed.
+    Columns that contain no values are dropped. If requested, batches are centred. Tables in memory
+    are imputed and scaled later.
 
     Returns
     -------
@@ -127,8 +127,8 @@ def settle_values(
             row, column = first_place(table.X, np.isinf)
             name = shown(table.names[column])
             raise InputError(
-                f"{table.source}, row {row + 1}: column {name} is infinite. Correct or empty the "
-                f"cell, or leave the column out with --drop {name}."
+                f"{table.source}, row {row + 1}: the value of {name} is infinite. Correct or clear "
+                f"the cell, or leave the column out with --drop {name}."
             )
     empty = seen.n_missing == seen.n_rows
     rounded = _rounded_columns(table, seen)
@@ -163,25 +163,25 @@ def _check_centring(table: Table, prepare: Preparation, max_memory: str | None) 
         return
     if table.batches is None:
         raise UsageError(
-            "--center-batches subtracts the mean of each batch. Name the column of batches with "
+            "--center-batches subtracts the mean of each batch. Specify the column of batches with "
             "--batch COLUMN."
         )
     if isinstance(table, StoredTable):
         raise UsageError(
-            f"--center-batches needs the table in memory, but {table.source} is read in parts: "
-            f"{INTO_MEMORY}."
+            f"--center-batches requires the table in memory, but {table.source} is read in parts. "
+            f"{INTO_MEMORY.capitalize()}."
         )
     needed, limit = bytes_needed(*table.X.shape), memory_limit(max_memory)
     if table.is_sparse and needed > limit:
         raise InputError(
-            f"{table.source} is sparse, but --center-batches needs a dense array: "
-            f"{readable_size(needed)}, more than the limit of {readable_size(limit)}. Allow more "
+            f"{table.source} is sparse, but --center-batches requires a dense array of "
+            f"{readable_size(needed)}, and the limit is {readable_size(limit)}. Raise the limit "
             "with --max-memory, or omit --center-batches."
         )
 
 
 def _centred(table: Table) -> tuple[Table, list[str]]:
-    """Subtract the mean of each batch; return notes on it."""
+    """Subtract the mean of each batch from its rows; also return notes."""
     from linkselect import center_batches
 
     with warnings.catch_warnings(record=True) as caught:
@@ -189,21 +189,22 @@ def _centred(table: Table) -> tuple[Table, list[str]]:
         X = center_batches(table.X, table.batch_codes())
     notes = notes_of(caught)
     if table.is_sparse:
-        notes.append("Centring within batches turned the sparse table into a dense one.")
+        notes.append("Centring within batches converted the sparse table to a dense array.")
     return replace(table, X=X), notes
 
 
 def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValues) -> None:
-    """Stop methods with their own scaling from treating scaled negative values as counts.
+    """Prevent methods with their own scaling from treating scaled negative values as counts.
 
     Parameters
     ----------
     selectors : iterable of selectors
-        Their `scale` is changed from "auto" to "range" if values were negative before scaling.
+        Their parameter `scale` is changed from "auto" to "range" if any value is negative before
+        scaling.
     prepare : Preparation
         The preparation of the values.
     seen : ColumnValues
-        A description of the values before.
+        A description of the values before preparation.
     """
     if prepare.scale != "minmax" or not (seen.low < 0).any():
         return
@@ -213,9 +214,9 @@ def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValue
 
 
 def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
-    """Return the columns of integers that are too large for float64.
+    """Return the columns of integers that are too large to be exact in float64.
 
-    In an array of floats, they are recognized by their size.
+    In a floating-point array, such columns are recognized by the size of their values.
     """
     from linkselect._samples import as_samples
     from linkselect._samples.samples import LARGEST_EXACT
@@ -225,7 +226,7 @@ def _rounded_columns(table: Table, seen: ColumnValues) -> IntArray:
         return np.flatnonzero((extreme > LARGEST_EXACT) & X.whole)
     if X.dtype.kind != "f" or table.is_sparse:
         return as_samples(X).rounded_columns()
-    # Values above 2^64 exceed every integer type, so they are measurements.
+    # Values above 2^64 exceed every integer type, so they must be measurements.
     large = np.flatnonzero((extreme >= LARGEST_EXACT) & (extreme < 2.0**64))
     values = X[:, large]
     return large[((values == np.trunc(values)) | np.isnan(values)).all(axis=0)]
@@ -235,7 +236,7 @@ def _about_rounding(table: Table, places: IntArray) -> str:
     """Return a note on columns of integers that are too large to be exact."""
     return (
         f"Integers above 2^53 lose precision in {many(len(places), 'column')} "
-        f"({_listed(table, places)}). Leave ids out with --drop, or subtract the minimum first."
+        f"({_listed(table, places)}). Leave IDs out with --drop, or subtract the minimum first."
     )
 
 
@@ -243,14 +244,14 @@ def _too_large() -> InputError:
     """Return the error for a feature whose range exceeds float64."""
     return InputError(
         "A feature cannot be scaled or imputed, because its range exceeds 1.8e308. Divide its "
-        "values, or leave it out with --drop."
+        "values by a constant, or leave the feature out with --drop."
     )
 
 
 def _refuse_faint(table: Table, extent: FloatArray) -> None:
-    """Raise an error that names features with a tiny range, as the library does without names.
+    """Raise an error that lists the features whose range is too small for squared differences.
 
-    Scaling avoids the problem.
+    The library raises a similar error without the names. Scaling the features avoids the error.
     """
     from linkselect._samples.samples import FAINT
 
@@ -264,30 +265,30 @@ def _refuse_faint(table: Table, extent: FloatArray) -> None:
 
 
 def _about_empty(table: Table, empty: IntArray) -> str:
-    """Return a note on columns without any value; raise an error if there are no others."""
+    """Return a note on columns without any value; raise an error if all columns are empty."""
     if len(empty) == len(table.names):
         raise InputError(
             f"{table.source}: all values of all features are missing. Check whether values are "
-            "written as NA or ?, which mean missing."
+            "written as NA or ?, which are read as missing."
         )
     return f"Left out {many(len(empty), 'column')} without any value: {_listed(table, empty)}."
 
 
 def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
     """Return a note on missing values, or raise an error unless they are to be imputed."""
-    places = np.flatnonzero(n_missing)
-    many_of = f"{n_missing.sum():,} of {table.X.shape[0] * len(table.names):,} values"
+    places, n = np.flatnonzero(n_missing), n_missing.sum()
+    many_of = f"{n:,} of {table.X.shape[0] * len(table.names):,} values {'is' if n == 1 else 'are'}"
     where = f"in {len(places):,} of {len(table.names):,} columns ({_listed(table, places)})"
     if impute == "none":
         first = first_place(table.X, np.isnan)[0] + 1
         raise InputError(
-            f"{table.source}: {many_of} are missing {where}, the first in row {first:,}. Impute "
-            "them with --impute median or mean, or leave columns out with --drop."
+            f"{table.source}: {many_of} missing {where}. The first is in row {first:,}. Use "
+            "--impute median or mean to impute them, or --drop to leave columns out."
         )
     worst = int(n_missing.argmax())
     share = n_missing[worst] / table.X.shape[0]
-    most = f" {shown(table.names[worst])} lacks {share:.0%} of its values." if share > 0.5 else ""
-    return f"{many_of} are missing {where}; --impute none refuses missing values.{most}"
+    most = f" In {shown(table.names[worst])}, {share:.0%} are missing." if share > 0.5 else ""
+    return f"{many_of} missing {where}.{most} With --impute none, missing values raise an error."
 
 
 def _listed(table: Table, places: IntArray) -> str:
@@ -303,7 +304,7 @@ def _replacements(
 ) -> tuple[FloatArray, list[str]]:
     """Return the value that replaces missing values in each column, and notes on it.
 
-    Entries of columns without missing values are arbitrary.
+    The entries for columns without missing values are arbitrary.
     """
     if prepare.impute == "mean":
         return seen.mean, []
@@ -320,8 +321,8 @@ def _replacements(
     if n_rows == seen.n_rows:
         return values, []
     return values, [
-        f"Medians were estimated from {n_rows:,} random rows, because the table is read in parts; "
-        "--impute mean is exact."
+        f"Medians were estimated from {n_rows:,} random rows, because the table is read in parts. "
+        "--impute mean uses all rows."
     ]
 
 

@@ -71,41 +71,42 @@ def rank(
     Parameters
     ----------
     table
-        CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
-        (AnnData) file, folder of pictures or of Parquet files, or Zarr array. Parquet, NPY, Zarr
-        and .h5ad are read in parts if they do not fit in memory.
+        A CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad
+        (AnnData) file, a folder of pictures or of Parquet files, or a Zarr array. Parquet, NPY,
+        Zarr and .h5ad data are read in parts if they do not fit in memory.
     method
-        The ranking method; see `linkselect methods`. A selector of another library is named
-        package.module:Class. Default: link_selector, which uses all labels and pairs, and also
-        works without any.
+        The ranking method. `linkselect methods` lists all methods. Specify a selector of another
+        library as package.module:Class. The default, link_selector, uses all labels and pairs, and
+        also works without them.
     n_features
-        The number of features to keep, a fraction such as 0.1, or auto. auto is the optimum of the
-        method if it has one (link_selector: the fewest features that explain 90 % of what all
-        features explain); otherwise, with labels, the smallest number within 1 percentage point of
-        the best held-out accuracy; otherwise half. auto keeps at most 300 features.
+        The number of features to keep, a fraction such as 0.1, or auto. auto keeps at most 300
+        features. If the method has an optimum of its own, auto uses it. For link_selector, this is
+        the smallest number of features that explain 90 % of what all features explain. For other
+        methods, auto uses the smallest number within 1 percentage point of the best held-out
+        accuracy if there are labels, and otherwise half of the features.
     pairs
-        A CSV file with the header a,b,link, where link is must or cannot; or a JSON file. With
-        --label, methods that use pairs use both.
+        A CSV file with the header a,b,link, where link is must or cannot, or a JSON file. If
+        --label is also passed, methods that use pairs combine pairs and labels.
     settings
-        A parameter of the method, such as sigma=1. Repeat the option for several.
+        A parameter of the method, such as sigma=1. Repeat the option to set several parameters.
     seed
         The random seed.
     select
-        Write the table with only the selected features, unscaled, in any format of --out.
+        Write the table with only the selected features, unscaled, in any table format of --out.
     validate
-        Estimate how reliable the ranking is: performance on held-out pairs or labels, a test
-        against chance, selection frequencies, and highly correlated features. This fits the method
-        12 to 220 more times, depending on the size of the table.
+        Estimate the reliability of the ranking: performance on held-out pairs or labels, a test
+        against chance, selection frequencies, and highly correlated features. For this, the method
+        is fitted another 12 to 220 times, depending on the size of the table.
     resamples
-        The number of resamples for selection frequencies, each with half of the samples. Default:
-        10 to 50, depending on the method and the size of the table.
+        The number of resamples for selection frequencies, each with half of the samples. The
+        default is 10 to 50, depending on the method and the size of the table.
     p_values
         Compute p-values by permuting the samples, adjusted p-values, and false discovery rates.
     permutations
         The number of permutations for --p-values.
     escape_formulas
-        Put a quote before names in the CSV or TSV ranking that a spreadsheet would run as a
-        formula. Does not change --select.
+        Put a quote before names in the CSV or TSV ranking that a spreadsheet would evaluate as
+        formulas. The table written by --select is not changed.
     by_parts
         Read a Parquet file or folder, NPY file, Zarr array or .h5ad file in parts even if it fits
         in memory.
@@ -144,7 +145,7 @@ def rank(
 
 @dataclass(frozen=True)
 class Wanted:
-    """The requested result: the number of features, and how it is validated."""
+    """The requested number of features, and options for validation."""
 
     n_features: str
     features: FeatureOptions
@@ -154,22 +155,23 @@ class Wanted:
     n_permutations: int
 
     def check(self, by_parts: bool) -> None:
-        """Check that the options are possible for a table that is read in parts."""
+        """Raise an error if a table that is read in parts does not support the options."""
         self.features.check(by_parts)
         if by_parts and self.n_permutations:
             raise UsageError(
-                "--p-values needs the table in memory, but it is read in parts. Allow more memory "
-                "with --max-memory."
+                "--p-values requires the table in memory, but it is read in parts. Allow more "
+                "memory with --max-memory."
             )
 
 
 @dataclass(frozen=True)
 class RankingJob:
-    """The data to rank and the method.
+    """The method and the data to rank.
 
-    `data` contains the rows and columns that the method uses, already prepared if they are read in
-    parts; `seen` describes the values before. `links` are the pairs of the file, and `used` the
-    pairs given to the method, which may include those that labels imply.
+    `data` contains the rows and columns that the method uses. If the table is read in parts, their
+    values are already prepared. `seen` describes the values before preparation. `links` contains
+    the pairs from the file, and `used` contains the pairs that are passed to the method, which may
+    include pairs that labels imply.
     """
 
     choice: choices.Choice
@@ -196,9 +198,9 @@ def _job(
     prepare: Preparation,
     wanted: Wanted,
 ) -> RankingJob:
-    """Prepare table, pairs and method, and check that they suit each other."""
+    """Prepare the table, the pairs and the method, and check that they are compatible."""
     if whole.X.shape[0] < 2:
-        raise InputError(f"{whole.source} has one row, but a ranking needs at least two.")
+        raise InputError(f"{whole.source} has one row, but a ranking requires at least two.")
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, whole)
     choice = choice or choices.method_named(choices.DEFAULT_METHOD)
     selector = choices.make_selector(choice, settings, seed=wanted.seed, scale=prepare.scale)
@@ -208,8 +210,8 @@ def _job(
     nothing_known = whole.labels is None and links is None
     if wanted.n_permutations and (method.sees == "nothing" or nothing_known):
         raise UsageError(
-            f"--p-values permutes labels or pairs, but {choice.name} uses neither here. Give "
-            "--label or --pairs with a method that uses them."
+            f"--p-values permutes labels or pairs, but {choice.name} uses neither here. Pass "
+            "--label or --pairs, and choose a method that uses them."
         )
     data, about = whole, supervision.about_rows({choice.name: selector}, whole)
     if about:
@@ -229,18 +231,18 @@ def _job(
 
 
 def _about_design(job: RankingJob, read: Reading, validate: bool, p_values: bool) -> list[str]:
-    """Return notes on the use of groups and batches, which tables read in parts do not support."""
+    """Return notes on the use of groups and batches, or that a table read in parts ignores them."""
     if not job.by_parts:
         tests = validate or p_values
         return supervision.about_design(job.data, job.links, read, job.prepare, tests)
-    unused = " --group and --batch are not used." if read.group or read.batch else ""
+    unused = " --group and --batch are ignored." if read.group or read.batch else ""
     return [f"{by_parts_of.NOT_VALIDATED}{unused}"] if validate else []
 
 
 def _rank(job: RankingJob, wanted: Wanted, output: Output, said: list[str]) -> Summary:
     """Fit the method, choose the number of features, validate, and summarize the result.
 
-    A table that is read in parts is not validated. `said` are notes that were already printed.
+    A table that is read in parts is not validated. `said` contains notes that were already printed.
     """
     from linkselect._samples.parts import Parts
     from linkselect._samples.survey import Survey
@@ -263,7 +265,7 @@ def _rank(job: RankingJob, wanted: Wanted, output: Output, said: list[str]) -> S
         known["track"] = partial(track, doing=lambda _: "permuting")
         significance = _p_values(job, X, y, wanted.n_permutations, {**known, "batches": batches})
     if by_parts:
-        # Known minima and maxima show which features are constant without another pass.
+        # With known minima and maxima, constant features are found without another pass.
         X = Parts(X, Survey(job.seen.low, job.seen.high))
     summary = summarize(
         selector,
@@ -292,28 +294,28 @@ def _rank(job: RankingJob, wanted: Wanted, output: Output, said: list[str]) -> S
 def _selected(
     job: RankingJob, y: Any, wanted: Wanted, known: dict[str, Any], shows_progress: bool
 ) -> tuple[RankingJob, Any, NumberOfFeatures, float, list[str]]:
-    """Fit the method and choose the number of features; fit again without copies if needed.
+    """Fit the method and choose the number of features; refit without copies if necessary.
 
     Returns
     -------
     job : RankingJob
-        With the selector that was fitted in the end.
+        The job with the final fitted selector.
     X : array or sparse matrix
-        The values that it was fitted on.
+        The values on which the selector was fitted.
     number : NumberOfFeatures
         The number of selected features.
     seconds : float
-        The time to fit.
+        The time for fitting the selector.
     warned : list of str
-        Warnings of the fit.
+        Warnings issued during the fit.
     """
     selector, data, by_parts = job.selector, job.data, job.by_parts
     count = number_typed(wanted.n_features, data)
     prepare_number(selector, count, len(data.names))
     if shows_progress and not by_parts:
         _show_progress(selector)
-    # Only errors show what a method of another library needs.
-    labels = "If the method needs labels, name their column with --label COLUMN."
+    # The requirements of a method of another library are known only from its errors.
+    labels = "If the method requires labels, specify their column with --label COLUMN."
     else_try = labels if y is None and not job.choice.is_ours else ""
     with (
         supervision.explained(job.choice.options, by_parts, else_try),
@@ -354,7 +356,7 @@ def _show_progress(selector: Any) -> None:
 
 
 def _fit(job: RankingJob, y: Any) -> tuple[Any, float, list[str]]:
-    """Fit the method; return the values it was fitted on, the seconds, and its warnings."""
+    """Fit the method; return the values for fitting, the time in seconds, and the warnings."""
     from linkselect.selectors._method import uses_groups
     from linkselect.selectors._ranking import name_features
 

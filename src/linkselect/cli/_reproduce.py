@@ -44,15 +44,16 @@ def reproduce(
     paper
         constraint-score-2008, sparsity-score-2012, frll-2013 or similarity-constraint-score-2020.
     table
-        Only the table with this number. Default: all tables and figures.
+        Reproduce only the table with this number. Default: all tables and figures.
     figure
-        Only the figure with this number.
+        Reproduce only the figure with this number.
     runs
         The number of repetitions. Default: as in the paper.
     jobs
-        The number of processes. Default: one per core. Results do not depend on it.
+        The number of processes. Default: one per core. The results do not depend on this number.
     data_dir
-        The folder with the data sets. Default: LINKSELECT_DATA, else the cache of downloaded sets.
+        The folder with the data sets. Default: the folder LINKSELECT_DATA, or else the cache of
+        downloaded sets.
     out
         The folder for results. Default: reproduction/PAPER.
     seed
@@ -63,7 +64,7 @@ def reproduce(
     if paper not in PAPERS:
         raise UsageError(f"There is no paper {paper!r}. {nearest(paper, PAPERS)}")
     if table is not None and figure is not None:
-        raise UsageError("Give --table or --figure, not both. Without either, all are computed.")
+        raise UsageError("Give --table or --figure, not both. Omit both to compute all results.")
     if runs is not None and runs > _MOST_RUNS:
         raise UsageError(f"--runs {runs:,} is too large. Choose at most {_MOST_RUNS:,}.")
     _check_folder(data_dir)
@@ -89,7 +90,7 @@ def reproduce(
 
 
 def _check_folder(data_dir: Path | None) -> None:
-    """Report a missing data folder, instead of searching for the data sets elsewhere."""
+    """Raise an error for a missing data folder, instead of searching for the data elsewhere."""
     named = data_dir or os.environ.get("LINKSELECT_DATA")
     if named and not Path(named).is_dir():
         option = "--data-dir" if data_dir else "LINKSELECT_DATA"
@@ -98,7 +99,7 @@ def _check_folder(data_dir: Path | None) -> None:
 
 @contextmanager
 def _command_errors(folder: Path) -> Iterator[None]:
-    """Turn errors of the reproduction into errors of the command line."""
+    """Convert errors of the reproduction to errors of the command line."""
     from linkselect._messages import GuidedValueError
     from linkselect.reproduction._results_folder import STORE_FILE, FolderError
     from linkselect.reproduction._runs import UnitError, WorkerError

@@ -26,7 +26,7 @@ _TITLES = {
 
 
 def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
-    """Describe the ranking: warnings, the data, the best features and their validation."""
+    """Describe the ranking: warnings, data, the best features and their validation."""
     from linkselect._display import score_text
     from linkselect.report._validation_summary import selected_line, validation_lines
 
@@ -58,7 +58,7 @@ def ranking_text(summary: Summary, data: Table, links: Any, method: str) -> str:
 
 
 def _supervision_text(data: Table, links: Any) -> str:
-    """Count classes and pairs of the rows, whether or not the method uses them."""
+    """Describe the classes and pairs of the rows, whether or not the method uses them."""
     text = ""
     if data.labels is not None:
         classes = data.classes
@@ -84,11 +84,11 @@ def write_ranking(
     output : Output
         The files to write.
     escape_formulas : bool
-        Whether to put a quote before names that a spreadsheet would run as a formula.
+        Whether to put a quote before names that a spreadsheet would evaluate as formulas.
     table : Path
-        The ranked table, of which an .h5ad output is a copy.
+        The input table. An .h5ad output is a copy of it.
     array : str or None
-        The array or layer of the table.
+        The name of the ranked array or layer of the table.
     """
     from linkselect.report import ranking_figure, render
     from linkselect.report._figures import figure_caption
@@ -173,7 +173,7 @@ def _number(value: float) -> str:
 
 
 def _matrix(found: Comparison, values: Any, title: str) -> str:
-    # Columns have the numbers of the rows, because the names would be too wide.
+    # Columns are labelled with row numbers, because names would be too wide.
     numbers = [f"{place:2}" for place in range(1, len(found.methods) + 1)]
     names = [f"{number} {name}" for number, name in zip(numbers, found.methods, strict=True)]
     rows = [[name, *map(_number, row)] for name, row in zip(names, values, strict=True)]
@@ -181,7 +181,7 @@ def _matrix(found: Comparison, values: Any, title: str) -> str:
 
 
 def _columns(found: Comparison) -> dict[str, list[Any]]:
-    """Return the curves as a table with one row per method, split or fold, and number."""
+    """Return curves as a table: one row per method, split or fold, and number of features."""
     columns = {
         measure.name.lower(): {
             (name, split, count): value

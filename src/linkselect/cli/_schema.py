@@ -8,12 +8,12 @@ from linkselect.cli._terminal import say_json
 
 
 def schema(command: Literal["rank", "compare"] = "rank", /) -> None:
-    """Print the JSON Schema of the result of a command, as --json prints it and --out writes it.
+    """Print the JSON Schema of the results that --json prints and --out writes.
 
     Parameters
     ----------
     command
-        The command.
+        The command whose results are described.
     """
     text = (files("linkselect.cli") / "schemas" / f"{command}.json").read_text("utf-8")
     say_json(json.loads(text))

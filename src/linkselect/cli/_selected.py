@@ -1,4 +1,4 @@
-"""Write a table with only the selected features, in parts if it is read in parts."""
+"""Write a table that contains only the selected features."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
     """Check that a table that is read in parts can be written in the requested format."""
     if path is not None and by_parts and path.suffix.lower() not in BY_PARTS:
         raise UsageError(
-            f"--select {path}: {table.name} is read in parts and can be written only as "
+            f"--select {path}: {table.name} is read in parts, so the output can be written only as "
             f"{', '.join(BY_PARTS)}."
         )
 
@@ -49,7 +49,7 @@ def write_selected(path: Path, selector: Any, data: Table, read: Reading) -> Non
 
 
 def _columns(data: Table, X: NDArray[Any], rows: slice, read: Reading) -> dict[str, Any]:
-    """Return some rows as named columns; X contains the features of these rows."""
+    """Return some rows as named columns, where X contains the features of these rows."""
     columns: dict[str, Any] = {}
     if data.ids is not None:
         columns[read.id_column or "id"] = list(data.ids[rows])
@@ -67,8 +67,8 @@ def _check_size(data: Table, path: Path, read: Reading, why: str) -> None:
     if needed > limit:
         raise InputError(
             f"--select {path}: {data.source} {why}. {n_rows:,} rows x {n_features:,} selected "
-            f"features take {readable_size(needed)}, above the limit of {readable_size(limit)}. "
-            "Keep fewer with --n-features, or allow more with --max-memory."
+            f"features require {readable_size(needed)}, but the limit is {readable_size(limit)}. "
+            "Select fewer with --n-features, or raise the limit with --max-memory."
         )
 
 

@@ -1,4 +1,4 @@
-"""Labels and pairs of the rows of a table, checked against the method."""
+"""Read labels and pairs of rows, and check that they suit the methods."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _LIKE_LABELS = {"class", "label", "labels", "target", "species", "diagnosis", "outcome", "y"}
 _LIKE_IDS = {"id", "index", "sample_id", "patient_id", "sample", "patient", "unnamed: 0"}
 
-# The number of pairs that labels imply grows quadratically, and only LinkSelector need not list
+# The number of pairs that labels imply grows quadratically, and only LinkSelector does not list
 # them.
 MOST_WITH_PAIRS = 2000
 
@@ -37,7 +37,7 @@ _FORM = '{"must": [[a, b]], "cannot": [[a, c]]}'
 
 
 def labelled_rows(table: Table) -> str:
-    """Return whether "all", "some" or "no" rows have a label."""
+    """Return "all", "some" or "no", depending on how many rows have a label."""
     if table.labels is None:
         return "no"
     return "some" if None in table.labels else "all"
@@ -48,10 +48,10 @@ def about_rows(selectors: Mapping[str, Any], table: Table) -> list[str]:
     names = [name for name, one in selectors.items() if described(one).sees == "labels"]
     if not names or labelled_rows(table) != "some":
         return []
-    n_labelled = int((table.codes() >= 0).sum())
+    is_labelled = table.codes() >= 0
     return [
-        f"{_listed(names)} use{'s' * (len(names) == 1)} only the {n_labelled:,} labelled rows of "
-        f"{len(table.codes()):,}. link_selector, lsdf, scgs and similarity_constraint use all rows."
+        f"{_listed(names)} use{'s' * (len(names) == 1)} only the labelled rows ({is_labelled.sum():,} "
+        f"of {len(is_labelled):,}). link_selector, lsdf, scgs and similarity_constraint use all rows."
     ]
 
 
@@ -61,29 +61,29 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def check_supervision(selectors: Mapping[str, Any], table: Table, pairs: Pairs | None) -> list[str]:
-    """Check that methods have the supervision they need; return notes on labels and pairs.
+    """Check that methods have the supervision they require; return notes on labels and pairs.
 
     Parameters
     ----------
     selectors : mapping of str to selector
-        The methods, by their names on the command line.
+        The methods, keyed by their names on the command line.
     table, pairs
         The table with its labels, and the pairs.
     """
     if pairs is not None and not pairs.ids:
-        raise InputError("The file contains no pairs. Write one per line, below the line a,b,link.")
+        raise InputError("The pairs file is empty. Add one pair per line below the line a,b,link.")
     methods = {name: described(selector) for name, selector in selectors.items()}
     for name, method in methods.items():
         by_either = method.sees == "pairs" and method.needs and pairs is None
         if "labels" in method.needs and table.labels is None:
             raise UsageError(
-                f"{name} needs labels. Name their column with --label COLUMN, or choose a method "
-                "without labels, such as laplacian."
+                f"{name} requires labels. Specify their column with --label COLUMN, or choose a "
+                "method that does not use labels, such as laplacian."
             )
         if by_either and table.labels is None:
             raise UsageError(
-                f"{name} needs pairs or labels. Pass --pairs FILE or --label COLUMN, or choose "
-                "link_selector, laplacian or variance, which need neither."
+                f"{name} requires pairs or labels. Pass --pairs FILE or --label COLUMN, or choose "
+                "link_selector, laplacian or variance, which require neither."
             )
         if pairs is None and method.sees != "nothing":
             _check_classes(name, table)
@@ -106,7 +106,7 @@ def _unused(methods: Mapping[str, Method], table: Table, has_pairs: bool) -> lis
 
 
 def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | None, list[str]]:
-    """Join pairs with the labels of a table for a method that uses both; return a note on it."""
+    """Combine pairs with the labels of a table if a method uses both; also return notes."""
     from linkselect.pairs import Pairs
     from linkselect.selectors import LinkSelector
 
@@ -120,8 +120,8 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
     n_labels = many(len(code_of), "label")
     if len(code_of) > MOST_WITH_PAIRS and not isinstance(selector, LinkSelector):
         return None, [
-            f"{n_labels} are used, but {n_pairs} are not: {type(selector).__name__} can combine "
-            f"pairs with at most {MOST_WITH_PAIRS:,} labels, link_selector with any number."
+            f"Ignored {n_pairs}: {type(selector).__name__} can combine pairs with at most "
+            f"{MOST_WITH_PAIRS:,} labels, but there are {n_labels}. link_selector has no limit."
         ]
     if getattr(selector, "on_conflict", "raise") == "raise":
         _refuse_contradiction(present, code_of, table)
@@ -132,7 +132,7 @@ def together(selector: Any, table: Table, pairs: Pairs | None) -> tuple[Pairs | 
 def about_design(
     table: Table, pairs: Pairs | None, read: Reading, prepare: Preparation, tests: bool
 ) -> list[str]:
-    """Return notes on how groups and batches are used, and on batches that match the supervision.
+    """Return notes on the use of groups and batches, and on batches that coincide with classes.
 
     Parameters
     ----------
@@ -153,13 +153,13 @@ def about_design(
         ("--batch", read.batch, "all rows of a batch would have the same label"),
     ):
         if name is not None and name == read.label:
-            raise UsageError(f"{option} {name} is the label column: {rows}. Name another column.")
+            raise UsageError(f"{option} {name} is the label column: {rows}. Choose another.")
     n_rows = table.X.shape[0]
     groups, batches = table.group_codes(), table.batch_codes()
-    # The notes of the table report that no two rows share a group or a batch.
+    # If no two rows share a group or a batch, the notes of the table already report this.
     if groups is not None and len(set(groups)) < n_rows:
         notes.append(
-            f"Rows with the same {shown(read.group)} stay together in every split and resample "
+            f"Rows with the same {shown(read.group)} are kept together in every split and resample "
             f"({many(len(set(groups)), 'group')})."
         )
     if table.batches is None or batches is None or len(set(batches)) == n_rows:
@@ -178,7 +178,7 @@ def about_design(
 
 
 def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -> str | None:
-    """Return a note if batches separate must-links from cannot-links."""
+    """Return a note if must-links are all within, and cannot-links all between batches."""
     ids = range(table.X.shape[0]) if table.ids is None else table.ids
     batch_of = {sample: batch for sample, batch in zip(ids, batches, strict=True) if batch}
     inside = [
@@ -188,7 +188,7 @@ def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -
     if min(map(len, inside)) < FEWEST_OF_EACH or not all(inside[0]) or any(inside[1]):
         return None
     return (
-        "Every must-link lies within a batch and every cannot-link between batches, so batch "
+        "Every must-link is within a batch and every cannot-link is between batches, so batch "
         "effects cannot be distinguished from the differences that the pairs describe."
     )
 
@@ -215,7 +215,7 @@ def _refuse_contradiction(pairs: Pairs, code_of: Mapping[Hashable, int], table: 
 
 
 def _suspect_columns(table: Table) -> Iterator[str]:
-    """Yield notes on columns that may be ids, or labels if no label column was named."""
+    """Yield notes on columns that may contain IDs, or labels if no label column was specified."""
     like_labels = _LIKE_LABELS if table.labels is None else set()
     suspects = [name for name in table.names if name.casefold() in like_labels | _LIKE_IDS]
     if suspects:
@@ -224,9 +224,9 @@ def _suspect_columns(table: Table) -> Iterator[str]:
             for name in suspects
         ]
         listed = ", ".join(map(shown, suspects))
-        yield f"Ranked, but perhaps not features: {listed}. Pass {''.join(options)}or --drop."
+        yield f"Columns that may not be features: {listed}. Pass {''.join(options)}or --drop."
     if labels := [shown(name) for name in table.left_out if name.casefold() in like_labels]:
-        yield f"If {labels[0]} contains the classes, pass --label {labels[0]}."
+        yield f"If {labels[0]} contains class labels, pass --label {labels[0]}."
     if "-1" in table.classes and len(table.classes) > 2:
         yield "The label -1 is treated as a class. If it means unlabelled, pass --unlabelled -1."
 
@@ -238,29 +238,29 @@ def _check_classes(name: str, table: Table) -> None:
     n_unlabelled = int((table.codes() < 0).sum())
     if not n_unlabelled:
         raise InputError(
-            f"{table.source}: every row has the label {only}, but {name} needs two classes or more."
+            f"{table.source}: every row has the label {only}, but {name} requires two classes."
         )
     raise InputError(
-        f"{table.source}: the only label is {only}, but {name} needs two classes or more; "
-        f"{many(n_unlabelled, 'row')} count as unlabelled. If NA, -1 or an empty cell is a class, "
-        "give it a name such as no, or omit --unlabelled and --missing."
+        f"{table.source}: the only label is {only} (unlabelled: {many(n_unlabelled, 'row')}), but "
+        f"{name} requires two classes. If NA, -1 or an empty cell denotes a class, replace it with "
+        "a name such as no, or omit --unlabelled and --missing."
     )
 
 
 def read_pairs(path: Path, by_id: bool | None) -> Pairs:
     """Read pairs from CSV or JSON.
 
-    Ids are text if `by_id` is True, row numbers if it is False, and unchanged if it is None.
+    IDs are text if `by_id` is True, row numbers if it is False, and unchanged if it is None.
     """
     from linkselect.pairs import Pairs
     from linkselect.pairs._pair_sets import renamed_pairs
 
     if not path.is_file():
-        raise InputError(f"There is no pairs file {path}.")
+        raise InputError(f"The pairs file {path} does not exist.")
     if path.suffix.lower() not in (".csv", ".json"):
         raise InputError(
-            f"{path.name}: pairs must be in a .csv file (a line a,b,link, then one line per pair) "
-            f"or a .json file ({_FORM})."
+            f"{path.name}: pairs must be in a .csv file (the header a,b,link, then one line per "
+            f"pair) or a .json file ({_FORM})."
         )
     # Lists from JSON take about 20 times as much memory as their text, numbers from CSV below 10.
     times = 20 if path.suffix.lower() == ".json" else 10
@@ -286,8 +286,8 @@ def read_pairs(path: Path, by_id: bool | None) -> Pairs:
         raise
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"{path.name} contains ids such as {shown(pairs.ids[0])}, but without --id-column "
-            "pairs must be row numbers from 0. Name the column of these ids with --id-column."
+            f"{path.name} contains IDs such as {shown(pairs.ids[0])}, but without --id-column, "
+            "pairs must contain row numbers, starting at 0. Specify the ID column with --id-column."
         ) from error
 
 
@@ -298,31 +298,31 @@ def _row_number(sample: Hashable) -> int:
 
 
 def absent_ids(pairs: Pairs, ids: Sequence[Hashable] | range) -> list[Hashable]:
-    """Return the ids in pairs that do not occur in the table."""
+    """Return the IDs in pairs that do not occur in the table."""
     # A range finds row numbers without a set.
     present = ids if isinstance(ids, range) else set(ids)
     return [sample for sample in pairs.ids if sample not in present]
 
 
 def pairs_of(path: Path, data: Table) -> tuple[Pairs, list[str]]:
-    """Read the pairs of the rows of a table; also return notes on them."""
+    """Read pairs of rows of a table, and return them with notes."""
     links = read_pairs(path, data.ids is not None)
     absent = absent_ids(links, range(data.X.shape[0]) if data.ids is None else data.ids)
     if not absent:
         return links, []
     if data.ids is None:
         raise InputError(
-            f"{path.name} contains row {absent[0]}, but {data.source} has rows 0 to "
-            f"{data.X.shape[0] - 1}. If these are ids, name their column with --id-column."
+            f"{path.name} refers to row {absent[0]}, but {data.source} has rows 0 to "
+            f"{data.X.shape[0] - 1}. If these are IDs, specify the ID column with --id-column."
         )
     held = links.restrict(data.ids)
     n_held, n_all = held.n_must + held.n_cannot, links.n_must + links.n_cannot
     what = (
-        f"{n_all - n_held} of {n_all} pairs in {path.name} contain ids that are not in "
+        f"{n_all - n_held} of {n_all} pairs in {path.name} contain IDs that are not in "
         f"{data.source}, such as {shown(absent[0])}"
     )
     if n_held == 0:
-        raise InputError(f"{what}. Its ids look like {shown(data.ids[0])}.")
+        raise InputError(f"{what}. For example, {shown(data.ids[0])} is a valid ID.")
     return links, [f"{what}; these pairs are ignored."]
 
 
@@ -330,16 +330,16 @@ def pairs_of(path: Path, data: Table) -> tuple[Pairs, list[str]]:
 def explained(
     options: Mapping[str, str], by_parts: bool = False, else_try: str = ""
 ) -> Iterator[None]:
-    """Convert errors of the library about its input to errors of the command line.
+    """Convert library errors about invalid input to errors of the command line.
 
     Parameters
     ----------
     options : dict of str to str
-        The options that set each parameter of the library.
+        The command-line option that sets each parameter of the library.
     by_parts : bool
-        Whether the table is read in parts, so that its file may be the cause.
+        Whether the table is read in parts, so that its file may be the cause of an error.
     else_try : str
-        Advice if no parameter is the cause.
+        Advice to append if no parameter is the cause of the error.
     """
     from sklearn.utils._param_validation import InvalidParameterError
 
@@ -377,5 +377,5 @@ def blamed(choices: Sequence[Choice]) -> Iterator[None]:
             raise
         raise InputError(
             f"{' or '.join(foreign)}, which is not a method of linkselect, failed: "
-            f"{type(error).__name__}: {error}. --debug shows where."
+            f"{type(error).__name__}: {error}. Pass --debug to see the traceback."
         ) from error

@@ -16,14 +16,14 @@ from linkselect._messages import shortened
 
 # Longer lines are hard to read, however wide the terminal is.
 WIDEST = 100
-# Names in tables are at most this long, and are not shortened below the second length.
+# Maximum length of names in tables, and the length below which they are not shortened.
 LONGEST_NAME, SHORTEST_NAME = 60, 24
 # Whether the command was given --quiet.
 QUIET = ContextVar("QUIET", default=False)
 
 # Includes characters that change the writing direction, which could disguise a name.
 _CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-# Wrapped lines are indented to the text after this.
+# Wrapped lines are indented to the text after this prefix.
 _LABEL = re.compile(r"^ *((Warning|Note): )?")
 # No line breaks at these spaces: "p = 0.05", "10 %", "0.92 ± 0.07".
 _GLUED = re.compile(r"(?<=[ (][pr]) (?=[=<])|(?<=[ (][pr] [=<]) | (?=[%±])|(?<=±) ")
@@ -37,10 +37,10 @@ def line_width() -> int:
 
 
 def say(text: str = "", *, error: bool = False, stream: TextIO | None = None) -> None:
-    """Print text in wrapped lines, to standard error if it is an error.
+    """Print wrapped text to standard output, or to standard error if it is an error message.
 
-    With --quiet only errors are printed. Control characters from a file are escaped, because they
-    could rewrite what the terminal shows.
+    With --quiet, only errors are printed. Control characters from files are escaped, because they
+    could alter the display of the terminal.
     """
     if error or not QUIET.get():
         lines = _CONTROL.sub(_visible, text).split("\n")
@@ -62,7 +62,7 @@ def say_json(value: Any) -> None:
 
 
 def plain(value: Any) -> Any:
-    """Convert a value to what JSON supports: NaN to null, infinity to "inf" or "-inf"."""
+    """Convert a value for JSON: NaN becomes null, and infinity becomes "inf" or "-inf"."""
     if isinstance(value, Mapping):
         return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -82,7 +82,7 @@ def _print(text: str, stream: TextIO) -> None:
 
 
 def throw_away(stream: TextIO) -> None:
-    """Discard the rest of an output whose reader has closed the pipe."""
+    """Discard further output to a stream whose reader has closed the pipe."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
@@ -91,7 +91,7 @@ def _visible(found: re.Match[str]) -> str:
 
 
 def wrapped(line: str, width: int) -> list[str]:
-    """Wrap a line between words; a word is never broken, so that paths can be copied.
+    """Wrap a line between words; words are never broken, so that paths can be copied.
 
     Examples
     --------
@@ -113,10 +113,10 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """Align columns: those in `left` contain text, the others numbers.
+    """Return a table with aligned columns: text in the columns in `left`, numbers in the others.
 
-    Where the table is wider than the terminal, the last column is wrapped if it is text, other
-    texts are shortened, and the table is split into blocks that repeat its first columns.
+    If the table is wider than the terminal, text is wrapped in the last column and shortened in the
+    others. If necessary, the table is split into blocks that repeat the first columns.
 
     Examples
     --------
@@ -159,7 +159,7 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Seque
 
 
 def _fitted(text: str, width: int) -> str:
-    """Shorten a text to a width in columns; wide letters take two."""
+    """Shorten text to a width in terminal columns; wide characters occupy two columns."""
     from rich.cells import cell_len
 
     fitted, length = text, width
@@ -177,15 +177,15 @@ def progress(
     Parameters
     ----------
     show : bool
-        Whether to show one at all; not with --quiet.
+        Whether to show the progress bar. With --quiet, it is never shown.
     time_left : bool
-        Whether to show the remaining time, if all steps take about the same time.
+        Whether to show the remaining time, assuming that all steps take about the same time.
 
     Yields
     ------
     callable
-        It takes the number of finished steps, the number of all steps or None if that is unknown,
-        and a description of the current step.
+        Function that takes the number of finished steps, the total number of steps (None if it is
+        unknown) and a description of the current step.
     """
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -206,7 +206,7 @@ def progress(
 
 
 def tracked(steps: Iterable[Step], show: bool, doing: Callable[[Step], str]) -> Iterator[Step]:
-    """Iterate over steps with a progress bar that describes each."""
+    """Iterate over steps, and describe the current step in a progress bar."""
     steps = list(steps)
     with progress(show) as report:
         for done, step in enumerate(steps):

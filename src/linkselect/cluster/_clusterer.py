@@ -1,4 +1,4 @@
-"""Base class of the clusterers: check the input, cluster, and name the clusters by labels."""
+"""Base class of the clusterers, which checks the input and matches clusters with labels."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field, replace
@@ -31,7 +31,7 @@ class Clustering:
     Attributes
     ----------
     labels : ndarray of shape (n_samples,)
-        The cluster of each sample, from 0.
+        The cluster of each sample, numbered from 0.
     centers : ndarray of shape (n_clusters, n_features) or None
         The centres of the clusters, for methods that compute them.
     fitted : dict
@@ -95,12 +95,13 @@ class PairClusterer(ClusterMixin, BaseEstimator):
         X : array-like or sparse matrix of shape (n_samples, n_features)
             The samples.
         y : array-like of shape (n_samples,), optional
-            Labels; -1, None and NaN mean unlabelled. Ignored if pairs are given.
+            Labels; -1, None and NaN mark unlabelled samples. Labels are ignored if pairs are
+            passed.
         pairs : Pairs, optional
             Must-links and cannot-links.
         sample_ids : iterable of hashable, optional
-            The ID of each sample, as used by `pairs`. Default: the index of a pandas X, else row
-            numbers.
+            The ID of each sample, as used in `pairs`. Default: the index of X if it is a pandas
+            object, otherwise row numbers.
 
         Returns
         -------
@@ -165,12 +166,12 @@ class PairClusterer(ClusterMixin, BaseEstimator):
 def _numbers_by_label(
     clusters: IntArray, classes: IntArray, n_clusters: int
 ) -> tuple[IntArray, IntArray]:
-    """Number clusters in the order of the labels that name them, clusters without label last.
+    """Number the clusters in the order of their labels, with clusters without a label last.
 
     Clusters are matched one-to-one with labels such that as many labelled samples as possible are
     in the cluster of their label. A cluster is matched only if it contains a sample with the label.
-    The function returns the new number of each cluster, and the class code that names each new
-    cluster, or -1.
+    The function returns the new number of each cluster, and the class code of each renumbered
+    cluster, which is -1 without a label.
     """
     n_classes = int(classes.max(initial=-1)) + 1
     agreement = np.zeros((n_clusters, n_classes), dtype=np.intp)

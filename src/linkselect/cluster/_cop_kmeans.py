@@ -19,17 +19,17 @@ from linkselect.selectors._parameters import AT_LEAST_1, with_parameters
 class COPKMeans(PairClusterer):
     """K-means clustering that satisfies all must-links and cannot-links.
 
-    Samples that are joined by must-links, or that have the same label, are assigned as one group.
-    Groups are assigned one after another, each to the nearest cluster without any group from which
+    Samples that are connected by must-links, or that have the same label, are assigned as one
+    group. Each group in turn is assigned to the nearest cluster that contains no group from which
     cannot-links or labels separate it [1]_. Whether this succeeds depends on the order of the
-    groups. The group with the fewest possible clusters is therefore assigned first [2]_; ties go to
-    the group with the most cannot-links, then to a random one. The result is the successful start
-    with the smallest inertia.
+    groups. The group with the fewest possible clusters is therefore assigned first [2]_. Ties are
+    resolved in favour of the group with the most cannot-links, then at random. The result is the
+    successful start with the smallest inertia.
 
     Finding a valid assignment is a graph colouring problem. With three or more clusters, the search
-    may therefore fail although an assignment exists; the error suggests what to change. Without
-    pairs and labels the method is k-means, for which scikit-learn is faster. X is converted to a
-    dense array of float64.
+    may therefore fail although an assignment exists; the error message suggests what to change.
+    Without pairs and labels, the method reduces to k-means, for which scikit-learn is faster. X is
+    converted to a dense array of type float64.
 
     Parameters
     ----------
@@ -44,16 +44,16 @@ class COPKMeans(PairClusterer):
     n_init : int, default=10
         The number of random starts.
     random_state : int, RandomState instance or None, default=None
-        Determines the random starts.
+        Seed for the random starts.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each sample, from 0.
+        The cluster of each sample, numbered from 0.
     names_ : ndarray of object of shape (n_clusters,)
-        The label of each cluster, or None; `names_[labels_]` are the predicted labels. Clusters are
-        matched with labels such that as many labelled samples as possible are in the cluster of
-        their label, and are numbered in the order of the labels.
+        The label of each cluster, or None; `names_[labels_]` contains the predicted labels.
+        Clusters are matched with labels such that as many labelled samples as possible are in the
+        cluster of their label, and are numbered in the order of the labels.
     cluster_centers_ : ndarray of shape (n_clusters, n_features)
         The centres of the clusters.
     inertia_ : float
@@ -63,7 +63,7 @@ class COPKMeans(PairClusterer):
     n_features_in_ : int
         The number of features in X.
     feature_names_in_ : ndarray of shape (n_features,)
-        The names of the features, if X was a frame with text for column names.
+        The names of the features, if X was a DataFrame with strings as column names.
 
     See Also
     --------
@@ -93,7 +93,7 @@ class COPKMeans(PairClusterer):
 
     def _cluster(self, X: Samples, known: Supervision, n_clusters: int) -> Clustering:
         points = np.array(X.dense(), dtype=np.float64, order="C")
-        # k-means++ computes distances from dot products, where a large offset costs precision.
+        # k-means++ computes distances from dot products, in which a large offset reduces precision.
         origin = points.mean(axis=0)
         points -= origin
         groups, apart = _groups(known, n_clusters)
@@ -126,7 +126,7 @@ class COPKMeans(PairClusterer):
 
 
 def _groups(known: Supervision, n_clusters: int) -> tuple[IntArray, list[IntArray]]:
-    """Return the group of each sample, and for each group those it must be separated from."""
+    """Return the group of each sample, and the groups from which each group must be separated."""
     n_samples = len(known.classes)
     n_classes = int(known.classes.max(initial=-1)) + 1
     single = n_classes + np.arange(n_samples)
@@ -160,7 +160,7 @@ def _one_start(
     max_iter: int,
     rng: np.random.RandomState,
 ) -> _Start | None:
-    """Run k-means on groups from one random start; None if no valid assignment is found."""
+    """Run k-means on groups from one random start, or return None if no assignment is valid."""
     n_links = np.array([len(others) for others in apart])
     constrained = rng.permutation(np.flatnonzero(n_links))
     constrained = constrained[np.argsort(-n_links[constrained], kind="stable")]
@@ -187,10 +187,10 @@ def _one_start(
 
 
 def _assign(distances: FloatArray, apart: list[IntArray], constrained: IntArray) -> IntArray | None:
-    """Assign each group to the nearest cluster allowed for it; None if a group has none.
+    """Assign each group to the nearest allowed cluster, or return None if a group has none.
 
-    The group with the fewest allowed clusters is always assigned next; ties go to the first in the
-    given order. For two clusters, this finds an assignment whenever there is one.
+    The group with the fewest allowed clusters is always assigned next; of tied groups, the first
+    one is assigned. For two clusters, this finds an assignment whenever there is one.
     """
     n_clusters = distances.shape[1]
     clusters = distances.argmin(axis=1)
@@ -221,7 +221,7 @@ def _centers(
 
 
 def _why_none(apart: list[IntArray], n_clusters: int) -> str:
-    """Explain that there is no assignment if too many groups exclude each other; else empty."""
+    """Return an explanation if too many groups exclude each other, otherwise an empty string."""
     for start in np.argsort([-len(others) for others in apart], kind="stable"):
         clique, candidates = [int(start)], set(apart[start].tolist())
         while candidates:
@@ -230,7 +230,7 @@ def _why_none(apart: list[IntArray], n_clusters: int) -> str:
             clique.append(following)
             candidates &= set(apart[following].tolist())
         if len(clique) > n_clusters:
-            return f" There is none: {len(clique)} groups must all be in different clusters."
+            return f" No assignment exists: {len(clique)} groups must be in different clusters."
         if len(apart[start]) < n_clusters:
             break
     return ""

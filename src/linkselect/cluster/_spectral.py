@@ -35,10 +35,10 @@ class ConstrainedSpectralClustering(PairClusterer):
     `(A + d_max I - D) / d_max` ("additive") or `D^(-1/2) A D^(-1/2)` ("symmetric") are scaled to
     length 1 and clustered by k-means.
 
-    Pairs change affinities but are not hard constraints: the samples of a cannot-link may share a
-    cluster if the rest of the graph outweighs it. `COPKMeans` satisfies all pairs. Do not use
-    "additive" with a nearly complete graph, since its eigenvectors then isolate single samples.
-    Choose a small `n_neighbors`, or "symmetric".
+    Pairs change affinities but are not hard constraints: the samples of a cannot-link may be in the
+    same cluster if the rest of the graph outweighs the cannot-link. In contrast, `COPKMeans`
+    satisfies all pairs. Do not use "additive" with a nearly complete graph, because the
+    eigenvectors then isolate single samples; choose a small `n_neighbors`, or "symmetric".
 
     Parameters
     ----------
@@ -50,31 +50,32 @@ class ConstrainedSpectralClustering(PairClusterer):
     sigma : float or "auto", default="auto"
         The width of the Gaussian kernel. With "auto", `2 sigma^2` is the median squared distance.
     normalization : {"additive", "symmetric"}, default="additive"
-        How the affinity matrix is normalised.
+        The normalisation of the affinity matrix.
     n_jobs : int, optional
-        The number of threads of the neighbour search. Default: the number that BLAS may use.
+        The number of threads for computing nearest neighbours. Default: the number of threads that
+        BLAS may use.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
         What to do if must-links connect the two samples of a cannot-link: raise an error, or drop
         the cannot-link with ("warn") or without ("drop") a warning.
     n_init : int, default=10
         The number of random starts of k-means.
     random_state : int, RandomState instance or None, default=None
-        Determines the random starts of k-means. The eigenvectors do not depend on it.
+        Seed for the random starts of k-means. The eigenvectors do not depend on this seed.
 
     Attributes
     ----------
     labels_ : ndarray of shape (n_samples,)
-        The cluster of each sample, from 0.
+        The cluster of each sample, numbered from 0.
     names_ : ndarray of object of shape (n_clusters,)
-        The label of each cluster, or None; `names_[labels_]` are the predicted labels. Clusters are
-        matched with labels such that as many labelled samples as possible are in the cluster of
-        their label, and are numbered in the order of the labels.
+        The label of each cluster, or None; `names_[labels_]` contains the predicted labels.
+        Clusters are matched with labels such that as many labelled samples as possible are in the
+        cluster of their label, and are numbered in the order of the labels.
     affinity_matrix_ : csr_array of shape (n_samples, n_samples)
         The affinity matrix, as modified by the pairs.
     n_features_in_ : int
         The number of features in X.
     feature_names_in_ : ndarray of shape (n_features,)
-        The names of the features, if X was a frame with text for column names.
+        The names of the features, if X was a DataFrame with strings as column names.
 
     See Also
     --------
@@ -123,24 +124,25 @@ class ConstrainedSpectralClustering(PairClusterer):
 
 
 def additive(affinity: Any) -> Any:
-    """Return `(A + d_max I - D) / d_max`, a random walk that stays longer at small degrees."""
+    """Return `(A + d_max I - D) / d_max`, a random walk that stays longer at low-degree nodes."""
     degrees = affinity.sum(axis=1)
     largest = degrees.max() or 1.0
     return sparse.csr_array((affinity + sparse.diags_array(largest - degrees)) / largest)
 
 
 def symmetric(affinity: Any) -> Any:
-    """Return `D^(-1/2) A D^(-1/2)`; a sample without affinities keeps a row of zeros."""
+    """Return `D^(-1/2) A D^(-1/2)`; the row of a sample without affinities remains zero."""
     degrees = affinity.sum(axis=1)
     scale = sparse.diags_array(np.where(degrees > 0, degrees, np.inf) ** -0.5)
     return sparse.csr_array(scale @ affinity @ scale)
 
 
 def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
-    """Return the eigenvectors of the largest eigenvalues of a symmetric matrix, in columns."""
+    """Return the eigenvectors of the largest eigenvalues of a symmetric matrix, as columns."""
     n_samples = matrix.shape[0]
     if n_samples > SAMPLES_AS_DENSE and count < n_samples - 1:
-        # A fixed start vector makes the result reproducible; a random one excites all eigenvectors.
+        # A fixed start vector makes the result reproducible; random entries involve all
+        # eigenvectors.
         start = np.random.default_rng(0).standard_normal(n_samples)
         try:
             return eigsh(matrix, k=count, which="LA", v0=start)[1]
@@ -148,7 +150,7 @@ def leading_eigenvectors(matrix: Any, count: int) -> FloatArray:
             if n_samples > MOST_SAMPLES_AS_DENSE:
                 raise GuidedValueError(
                     "The leading eigenvectors of the affinity matrix cannot be computed: with this "
-                    "sigma, most samples have almost no affinity to others.",
+                    "sigma, most samples have almost no affinity to other samples.",
                     "Choose a larger sigma.",
                 ) from error
     dense = matrix.toarray()

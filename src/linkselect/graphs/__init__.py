@@ -1,4 +1,4 @@
-"""Graphs whose nodes are samples, built from neighbours, kernels, labels or pairs.
+"""Graphs whose nodes are samples, built from nearest neighbours, kernels, labels or pairs.
 
 C3 to C7 are the names of constraint scores in Salmi, Hammouche & Macaire (2020).
 """

@@ -1,4 +1,4 @@
-"""Graphs from distances: neighbour graphs and Gaussian weights of edges or of all pairs."""
+"""Graphs based on distances: nearest-neighbour graphs and graphs with Gaussian weights."""
 
 from dataclasses import replace
 from typing import Any, Literal
@@ -16,27 +16,27 @@ from linkselect.pairs._links import links_within
 
 # The median distance is computed over all pairs of at most this many rows.
 SIGMA_ROWS = 2000
-# A graph whose weights are all smaller is refused: its sums would come close to underflow.
+# A graph whose weights are all smaller is rejected, because its sums would almost underflow.
 FAINT = 1e-100
 
 
 def nearest_edges(X: Any, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Build the neighbour graph: an edge joins two samples if either is a neighbour of the other.
+    """Build the graph that joins two samples if either is a nearest neighbour of the other.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     n_neighbors : int
-        Number of nearest neighbours of each sample, itself excluded. Ties are resolved in favour
-        of the lower row number.
+        Number of nearest neighbours of each sample, excluding the sample itself. Ties are broken in
+        favour of the lower row number.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
-    Edges
-        Each edge once, weighted by the squared distance.
+    edges : Edges
+        The edges, each listed once and weighted by the squared distance.
     """
     X = as_samples(X)
     check_n_neighbors(n_neighbors, X.shape[0])
@@ -55,7 +55,7 @@ def check_n_neighbors(n_neighbors: int, n_samples: int) -> None:
 
 
 def join_edges(n_samples: int, left: IntArray, right: IntArray, distances: FloatArray) -> Edges:
-    """Merge directed neighbour lists into undirected edges, each listed once."""
+    """Convert directed neighbour lists to undirected edges, each listed once."""
     numbers, first = np.unique(edge_numbers(left, right, n_samples), return_index=True)
     return Edges(n_samples, *np.divmod(numbers, n_samples), distances[first])
 
@@ -69,7 +69,7 @@ def nearest(
     rows: Products | None = None,
     n_jobs: int | None = None,
 ) -> Found:
-    """Find the nearest neighbours of query samples in a pool of samples.
+    """Find the nearest neighbours of query samples among a pool of samples.
 
     A sample is not its own neighbour. If the pool has at most `n_neighbors` other samples, all of
     them are returned.
@@ -81,17 +81,17 @@ def nearest(
     n_neighbors : int
         Number of neighbours to find for each query.
     queries, pool : ndarray of int, optional
-        Row numbers. Default: all rows.
+        The row numbers of the queries and of the pool. Default: all rows.
     rows : Products, optional
-        The result of `Samples.products`, if several searches share it.
+        The result of `Samples.products`, if it is reused in several searches.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
     left, right : ndarray of int
-        Each entry pairs a query (left) with one of its neighbours (right). Queries keep their
-        order; neighbours are sorted by distance, then by row number.
+        Pairs of a query (left) and one of its neighbours (right). The order of queries is kept, and
+        neighbours are sorted by distance, then by row number.
     distances : ndarray of float
         Squared distances of these pairs, computed from differences in float64.
     """
@@ -99,28 +99,28 @@ def nearest(
 
 
 def ball_edges(X: Any, radius: float, n_jobs: int | None = None) -> Edges:
-    """Build the graph whose edges join samples at most `radius` apart.
+    """Build the graph that joins all samples with a distance of at most `radius`.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples, in memory or on a GPU.
     radius : float
-        Largest distance between two neighbours.
+        Maximum distance between two neighbours.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
-    Edges
-        Each edge once, weighted by the squared distance.
+    edges : Edges
+        The edges, each listed once and weighted by the squared distance.
     """
     X = as_samples(X)
     return Edges(X.shape[0], *X.pairs_within(radius, n_jobs))
 
 
 def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None = None) -> Edges:
-    """Build the neighbour graph from proposed candidates, such as those of an approximate search.
+    """Build a nearest-neighbour graph from candidates, such as those of an approximate search.
 
     An edge joins two samples if either is among the nearest candidates of the other.
 
@@ -129,19 +129,19 @@ def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None 
     X : Samples or array-like of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     proposals : sparse matrix of shape (n_samples, n_samples)
-        The stored entries of a row, including zeros, are the candidates of this sample. Their
-        values are ignored.
+        The candidates of a sample are the columns of all stored entries of its row, including
+        explicit zeros. The values of the entries are ignored.
     n_neighbors : int
-        Number of nearest candidates of each sample, itself excluded. Ties are resolved in favour
-        of the lower row number.
+        Number of nearest candidates of each sample, excluding the sample itself. Ties are broken in
+        favour of the lower row number.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
-    Edges
-        Each edge once, weighted by the squared distance, which is computed from differences in
-        float64.
+    edges : Edges
+        The edges, each listed once and weighted by the squared distance, which is computed from
+        differences in float64.
     """
     X = as_samples(X)
     n_samples = X.shape[0]
@@ -155,9 +155,9 @@ def proposed_edges(X: Any, proposals: Any, n_neighbors: int, n_jobs: int | None 
     n_short = int(np.count_nonzero(np.bincount(left, minlength=n_samples) < n_neighbors))
     if n_short:
         warn_user(
-            f"neighbors_transformer proposed fewer than n_neighbors={n_neighbors} other samples "
-            f"for {n_short:,} of {many(n_samples, 'sample')}; these have fewer neighbours.",
-            hint="Let the transformer propose more candidates, such as twice n_neighbors.",
+            f"neighbors_transformer returned fewer than n_neighbors={n_neighbors} other samples "
+            f"for {n_short:,} of {many(n_samples, 'sample')}, which have fewer neighbours.",
+            hint="Configure the transformer to return more candidates, such as twice n_neighbors.",
         )
     return join_edges(n_samples, *closest(X, left, right, n_neighbors, n_jobs))
 
@@ -191,7 +191,7 @@ def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = N
     Returns
     -------
     float
-        The width as a number.
+        The width of the Gaussian as a number.
     """
     return auto_sigma(X, n_jobs) if sigma == "auto" else float(sigma)
 
@@ -199,8 +199,9 @@ def resolve_sigma(sigma: float | Literal["auto"], X: Any, n_jobs: int | None = N
 def auto_sigma(X: Any, n_jobs: int | None = None) -> float:
     """Choose sigma so that `2 sigma^2` is the median squared distance between samples.
 
-    With more than 2,000 samples, the median is computed over 2,000 of them, drawn with a fixed
-    seed. If more than half of the distances are 0, it is the median of the positive ones.
+    If there are more than 2,000 samples, the median is computed over 2,000 samples, which are drawn
+    with a fixed seed. If more than half of the distances are 0, the median of the positive
+    distances is used.
     """
     X = as_samples(X)
     chosen = np.arange(X.shape[0])
@@ -218,7 +219,7 @@ def auto_sigma(X: Any, n_jobs: int | None = None) -> float:
 
 
 def gaussian_edges(near: Edges, sigma: float) -> Edges:
-    """Replace squared distances as edge weights by `exp(-distance^2 / (2 sigma^2))`."""
+    """Convert edge weights from squared distances to `exp(-distance^2 / (2 sigma^2))`."""
     weighted = near.reweigh(gaussian(near.weights, sigma))
     if weighted.weights.max(initial=0.0) < FAINT:
         raise underflow_error(near.weights.min(initial=np.inf), sigma)
@@ -228,8 +229,8 @@ def gaussian_edges(near: Edges, sigma: float) -> Edges:
 def underflow_error(smallest: float, sigma: float) -> GuidedValueError:
     """Return the error for a graph whose weights have all underflowed."""
     return GuidedValueError(
-        f"Every weight of the graph is 0 or nearly 0 with sigma={sigma:g}, because even the "
-        f"nearest samples are {np.sqrt(smallest):g} apart.",
+        f"With sigma={sigma:g}, all weights of the graph are 0 or nearly 0, because even the "
+        f"distance between the nearest samples is {np.sqrt(smallest):g}.",
         'Increase sigma, pass sigma="auto", or scale the features (MinMaxScaler).',
         "sigma",
     )
@@ -243,7 +244,7 @@ def kernel_graph(
     without: csr_array | None = None,
     n_jobs: int | None = None,
 ) -> Kernel:
-    """Build a graph with Gaussian weights on all pairs of samples, or on all pairs within groups.
+    """Build the graph of all pairs of samples (or all pairs within groups) with Gaussian weights.
 
     Parameters
     ----------
@@ -252,16 +253,16 @@ def kernel_graph(
     sigma : float
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,), optional
-        The group of each sample, -1 for none. Default: the complete graph. Its degrees include
-        the ones on the diagonal, as in the papers.
+        The group of each sample, or -1 for samples without a group. By default, the graph is
+        complete, and its degrees include the ones on the diagonal, as in the papers.
     without : csr_array, optional
-        Pairs to exclude, as the nonzero entries of a symmetric matrix.
+        The excluded pairs, given by the nonzero entries of a symmetric matrix.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
-    Kernel
+    kernel : Kernel
         A graph whose weights are computed when needed.
     """
     X, complete = as_samples(X), codes is None
@@ -277,7 +278,7 @@ def kernel_graph(
 def listed_kernel(
     X: Samples, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
 ) -> Edges:
-    """Build the graph of `kernel_graph` for small groups, with all edges listed."""
+    """Build the same graph as `kernel_graph` for small groups, with a list of all edges."""
     left, right = links_within(codes).T
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]

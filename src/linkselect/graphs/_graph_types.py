@@ -1,7 +1,7 @@
-"""Graph types: listed edges, groups, and a Gaussian kernel with too many edges to list.
+"""Types of graphs: listed edges, groups, and Gaussian kernels with too many edges to list.
 
-Graphs are immutable and symmetric, and their edges contain no self-loops. A tuple of graphs
-represents the sum of their weight matrices.
+Graphs are immutable and symmetric, and have no self-loops. A tuple of graphs represents the sum of
+their weight matrices.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from linkselect._samples.neighbors import Products
 
 @dataclass(frozen=True)
 class Edges:
-    """Represent a sparse graph by its edges, each listed once.
+    """Sparse graph represented by its edges, each of which is listed once.
 
     Attributes
     ----------
     n_samples : int
         Number of nodes.
     left, right : ndarray of int
-        The two ends of each edge.
+        The two samples of each edge.
     weights : ndarray of float
         The weight of each edge.
     counts : ndarray of float, optional
-        For edges sampled from a larger graph: the number of its edges that each one represents.
+        The number of edges that each edge represents, if edges were sampled from a larger graph.
         Default: 1.
     """
 
@@ -43,24 +43,24 @@ class Edges:
 
     @property
     def totals(self) -> FloatArray:
-        """The weight of each edge times the number of edges that it represents."""
+        """Weight of each edge, multiplied by the number of edges that it represents."""
         return self.weights if self.counts is None else self.weights * self.counts
 
     @property
     def degrees(self) -> FloatArray:
-        """The degree of each node: the sum of the weights of its edges."""
+        """Degree of each node, which is the sum of the weights of its edges."""
         ends = np.concatenate([self.left, self.right])
         totals = self.totals
         return sum_by(ends, np.concatenate([totals, totals]), self.n_samples)
 
     def keep(self, chosen: Any) -> Edges:
-        """Return the graph with the chosen edges only."""
+        """Return the graph that contains only the chosen edges."""
         counts = None if self.counts is None else self.counts[chosen]
         left, right = self.left[chosen], self.right[chosen]
         return Edges(self.n_samples, left, right, self.weights[chosen], counts)
 
     def reweigh(self, weights: FloatArray | float) -> Edges:
-        """Return the same edges with other weights."""
+        """Return the same edges with the given weights."""
         filled = np.broadcast_to(np.asarray(weights, dtype=np.float64), self.left.shape)
         return Edges(self.n_samples, self.left, self.right, filled, self.counts)
 
@@ -75,22 +75,22 @@ class Edges:
 
 @dataclass(frozen=True)
 class Groups:
-    """Join all samples within groups, or all samples of different groups, without listing edges.
+    """Graph of all pairs of samples within groups or between groups, without a list of edges.
 
-    The number of edges grows with the square of the group sizes; this representation needs memory
-    for one group number per sample.
+    The number of edges is proportional to the square of the group sizes. This representation
+    requires memory for only one group number per sample.
 
     Attributes
     ----------
     codes : ndarray of shape (n_samples,)
-        The group of each sample, -1 for samples in no group.
+        The group of each sample, or -1 for samples without a group.
     across : bool
-        False: edges within groups. True: edges between different groups.
+        Whether edges join samples of different groups instead of samples of the same group.
     weight : float
         The weight of every edge.
     strength : ndarray of shape (n_samples,), optional
-        If given, the edge between i and j has the weight
-        `weight * (strength[i] + strength[j])`. Only for edges between groups.
+        If given, the weight of the edge between i and j is `weight * (strength[i] + strength[j])`.
+        This is supported only for edges between groups.
     """
 
     codes: IntArray
@@ -100,7 +100,7 @@ class Groups:
 
     @property
     def degrees(self) -> FloatArray:
-        """The degree of each node: the sum of the weights of its edges."""
+        """Degree of each node, which is the sum of the weights of its edges."""
         grouped = self.codes >= 0
         sizes = np.bincount(self.codes[grouped])
         own = sizes[self.codes[grouped]]
@@ -118,22 +118,23 @@ class Groups:
 
 @dataclass(frozen=True)
 class Kernel:
-    """Join all samples within groups by edges with Gaussian weights, computed when needed.
+    """Graph of all pairs of samples within groups, whose Gaussian weights are computed on demand.
 
     Attributes
     ----------
     points : Samples
         The samples whose distances determine the weights.
     rows : Products
-        The samples prepared for fast computation of distances.
+        The samples in a form that allows fast computation of distances.
     sigma : float
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,)
-        The group of each sample, -1 for none; the complete graph has a single group.
+        The group of each sample, or -1 for samples without a group. A complete graph has a single
+        group.
     without : csr_array or None
-        Excluded pairs, as the nonzero entries of a symmetric matrix.
+        The excluded pairs, given by the nonzero entries of a symmetric matrix.
     degrees : ndarray of shape (n_samples,)
-        The sum of weights at each node; the complete graph includes the 1 on the diagonal.
+        The sum of weights at each node. For a complete graph, it includes the 1 on the diagonal.
     """
 
     points: Samples
@@ -148,9 +149,9 @@ Graph = Edges | Groups | Kernel | tuple[Any, ...]
 
 
 def degrees(graph: Graph) -> FloatArray:
-    """Return the degree of each node: the sum of the weights of its edges.
+    """Return the degree of each node, which is the sum of the weights of its edges.
 
-    The degrees of the graphs in a tuple are added.
+    The degrees of a tuple of graphs are added.
     """
     if isinstance(graph, tuple):
         return sum((degrees(part) for part in graph[1:]), start=degrees(graph[0]))

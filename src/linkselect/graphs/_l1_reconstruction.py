@@ -1,4 +1,4 @@
-"""Prepare the l1 reconstruction problems for the solvers: scaling, duplicates, feasibility."""
+"""Preparation of l1 reconstruction problems: scaling, duplicate samples and feasibility."""
 
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
@@ -35,7 +35,7 @@ EQUALITY_COSTS = (1e2, 1e4, 1e6, 1e8)
 
 
 class Tile(NamedTuple):
-    """Solutions for some samples: weights, relative gaps to the optimum, numbers of steps."""
+    """Solutions for a set of samples: weights, relative optimality gaps and numbers of steps."""
 
     weights: Any  # dense when solved, then stored as a sparse matrix
     gaps: FloatArray
@@ -49,7 +49,7 @@ Solve = Callable[[IntArray], Tile]
 
 
 def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first row of each set of equal rows, in order, and the set of each row."""
+    """Return the first row of each set of equal rows, and the index of the set of each row."""
     # Comparing rows as bytes is much faster than comparing values; adding 0 turns -0 into 0.
     row = np.dtype((np.void, X.itemsize * X.shape[1]))
     keys = np.ascontiguousarray(X + 0.0).view(row).ravel()
@@ -59,7 +59,7 @@ def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def twin_weights(group: IntArray, first: IntArray) -> csr_array:
-    """Reconstruct each duplicate sample by weight 1 on the first other sample that equals it."""
+    """Return weights that reconstruct each duplicate sample from the first equal other sample."""
     n_samples = len(group)
     order = np.argsort(group, kind="stable")
     size = np.bincount(group)
@@ -74,7 +74,7 @@ def twin_weights(group: IntArray, first: IntArray) -> csr_array:
 
 
 def solver_for(solver: Solver, form: Form, n_samples: int, n_features: int) -> Solver:
-    """Replace "auto" by "exact" for small data and for forms without a first-order method."""
+    """Resolve "auto" to "exact" for small data and for forms without a first-order method."""
     few = min(n_samples, n_features) <= MANY
     return "exact" if solver == "auto" and (form != "compensated" or few) else solver
 
@@ -88,23 +88,23 @@ def l1_solver(
     max_iter: int,
     solver: Solver,
 ) -> Solve:
-    """Return a function that solves a tile (a set of samples); shared computations are done once.
+    """Return a function that solves the problems of a tile, which is a set of samples.
 
     Parameters
     ----------
     X : ndarray of shape (n_distinct, n_features)
         The distinct samples.
     numbers : ndarray of int of shape (n_distinct,)
-        The row number of each distinct sample in the user's data.
+        The row number of each distinct sample in the original data.
     targets : ndarray of int
-        The rows of X to reconstruct.
+        The rows of X that are reconstructed.
     form, tolerance
         See `reconstruction_weights`.
     max_iter : int
-        Largest number of simplex steps per sample, or of steps of `nnls`.
+        Maximum number of simplex steps or `nnls` steps per sample.
     solver : {"exact", "first_order", "auto"}
-        For `form="compensated"`: "auto" solves samples exactly if the first-order method does not
-        converge for them.
+        Solver for `form="compensated"`. With "auto", a sample is solved exactly if the first-order
+        method does not converge for it.
     """
     if form == "tolerance":
         return _tolerance_solver(X, numbers, targets, tolerance, max_iter)
@@ -114,7 +114,7 @@ def l1_solver(
 
 
 def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
-    """Prepare the minimisation of the l1 norm of weights and errors together."""
+    """Return a solver that minimises the l1 norm of weights plus the l1 norm of errors."""
     X = _varying(X)
     centred = _centred(X)
     # An error costs 1 per unit of the original data, hence `scale` per unit of the scaled data.
@@ -143,25 +143,25 @@ def _compensated_solver(X: FloatArray, max_iter: int, solver: Solver) -> Solve:
 
 
 def _certified(program: Program, targets: IntArray, max_iter: int) -> Tile:
-    """Solve linear programs, remove rounding errors from the weights and bound their gaps."""
+    """Solve linear programs, set tiny weights to 0, and compute bounds on the optimality gaps."""
     weights, prices, steps = solve_least_absolute(program, targets, max_iter)
     weights = _cleaned(weights)
     return Tile(weights, absolute_gaps(program, targets, weights, prices), steps)
 
 
 def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_iter: int) -> Solve:
-    """Prepare the search for weights of least l1 norm that reconstruct a sample exactly.
+    """Return a solver for the weights of minimal l1 norm that reconstruct a sample exactly.
 
-    This is an exact penalty method: if errors cost enough, the optimum has none. The required cost
-    is not known in advance, so it is increased until no error remains.
+    This is an exact penalty method: if the cost of errors is high enough, the optimum contains no
+    error. The required cost is unknown, so it is increased until no error remains.
     """
     axes, _ = _principal_axes(_scaled(X))
     outside = targets[smallest_errors(X)[targets] > 0.0]
     if len(outside):
         raise GuidedValueError(
-            f"An exact reconstruction does not exist for {len(outside)} of {len(X)} distinct "
-            f"samples (first: sample {numbers[outside[0]]}): each lies outside the affine hull of "
-            "the others, as is usual if features outnumber samples.",
+            f"No exact reconstruction exists for {len(outside)} of {len(X)} distinct samples "
+            f"(first: sample {numbers[outside[0]]}), because each lies outside the affine hull of "
+            "the others. This is usual if there are more features than samples.",
             "Pass form='compensated'.",
         )
     axes *= np.sqrt(len(X))
@@ -186,7 +186,7 @@ def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_it
 def _tolerance_solver(
     X: FloatArray, numbers: IntArray, targets: IntArray, tolerance: float, max_iter: int
 ) -> Solve:
-    """Prepare the search for weights of least l1 norm with a bounded Euclidean error."""
+    """Return a solver for the weights of minimal l1 norm with a bounded Euclidean error."""
     smallest = smallest_errors(X)
     outside = targets[smallest[targets] > tolerance]
     if len(outside):
@@ -220,7 +220,7 @@ def _tolerance_solver(
 
 
 def _unsolved(n_targets: int, n_points: int) -> Tile:
-    """Return a tile to be filled: zero weights and infinite gaps."""
+    """Return an initial tile with zero weights and infinite optimality gaps."""
     return Tile(
         np.zeros((n_targets, n_points)),
         np.full(n_targets, np.inf),
@@ -229,7 +229,7 @@ def _unsolved(n_targets: int, n_points: int) -> Tile:
 
 
 def _cleaned(weights: FloatArray) -> FloatArray:
-    """Set weights that are rounding errors to 0, then normalise their sum to 1."""
+    """Set weights that are due to rounding errors to 0, and normalise the sum of weights to 1."""
     largest = np.abs(weights).max(axis=-1, keepdims=True)
     weights = np.where(np.abs(weights) > SMALLEST_WEIGHT * largest, weights, 0.0)
     return weights / weights.sum(axis=-1, keepdims=True)
@@ -239,9 +239,10 @@ def _cleaned(weights: FloatArray) -> FloatArray:
 
 
 def smallest_errors(X: FloatArray) -> FloatArray:
-    """Return the Euclidean distance of each sample from the affine hull of the others.
+    """Return the Euclidean distance of each sample from the affine hull of all other samples.
 
-    A sample lies outside this hull if its leverage is 1. Then no weights reconstruct it exactly.
+    A sample lies outside this hull if its leverage is 1. In this case, it cannot be reconstructed
+    exactly.
     """
     scaled_axes, _ = _principal_axes(_scaled(X))
     outside = (scaled_axes**2).sum(axis=1) + 1.0 / len(X) >= 1.0 - 1e-9
@@ -254,7 +255,8 @@ def smallest_errors(X: FloatArray) -> FloatArray:
 def _principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Return the left singular vectors and singular values of the centred samples.
 
-    Singular values that are rounding errors are dropped; these errors grow with the offset of X.
+    Singular values that are due to rounding errors are dropped. These errors increase with the
+    offset of X.
     """
     axes, lengths, _ = np.linalg.svd(_centred(X), full_matrices=False)
     rounding = np.finfo(float).eps * max(lengths[0], np.abs(X).max())
@@ -263,16 +265,16 @@ def _principal_axes(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _scaled(X: FloatArray) -> FloatArray:
-    """Divide each feature by its mean absolute deviation, without centring it."""
+    """Divide each feature by its mean absolute deviation, without centring the feature."""
     X = _varying(X)
     return X / np.abs(_centred(X)).mean(axis=0)
 
 
 def _varying(X: FloatArray) -> FloatArray:
-    """Drop constant features."""
+    """Return X without constant features."""
     return X[:, X.max(axis=0) > X.min(axis=0)]
 
 
 def _centred(X: FloatArray) -> FloatArray:
-    """Subtract the first sample and then the mean, so a large offset costs no precision."""
+    """Subtract the first sample and then the mean, so that a large offset costs no precision."""
     return centre(X.copy(order="K"))

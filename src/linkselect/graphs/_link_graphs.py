@@ -1,4 +1,4 @@
-"""Graphs from pairs or classes, alone or combined with a neighbour graph."""
+"""Graphs built from pairs or classes, alone or combined with a nearest-neighbour graph."""
 
 from typing import Any
 
@@ -20,14 +20,14 @@ from linkselect.pairs._links import links_within
 
 
 def must_graph(known: Supervision, weight: float = 1.0) -> Edges | Groups:
-    """Build the graph of must-links; an edge has the weight of its link times `weight`."""
+    """Build the graph of must-links, whose edge weights are the link weights times `weight`."""
     if known.must is None:
         return Groups(known.classes, weight=weight)
     return _listed(known, known.must).reweigh(weight * known.all_weights[0])
 
 
 def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edges | Groups:
-    """Build the graph of cannot-links; an edge has the weight of its link.
+    """Build the graph of cannot-links, whose edge weights are the link weights.
 
     If `strength` is given, with one value per sample, the weight of the edge between i and j is
     multiplied by `strength[i] + strength[j]`.
@@ -43,13 +43,13 @@ def cannot_graph(known: Supervision, strength: FloatArray | None = None) -> Edge
 def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
     """Build the graph of LSDF (C3) from must-links and unlabelled neighbours.
 
-    Must-links have the weight `gamma`; neighbours have the weight 1 if at least one of the two
-    samples is unlabelled.
+    Must-links have the weight `gamma`. Edges between neighbours have the weight 1 if at least one
+    of the two samples is unlabelled.
 
     Parameters
     ----------
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     gamma : float
@@ -57,8 +57,8 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 
     Returns
     -------
-    Graph
-        The weighted graph of neighbours and must-links.
+    graph : Graph
+        The weighted graph of nearest neighbours and must-links.
     """
     unlabelled = known.unlabelled
     free = near.keep(unlabelled[near.left] | unlabelled[near.right])
@@ -68,25 +68,25 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 def constrained_graph(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Build the graph of C5: neighbours and must-links with Gaussian weights.
+    """Build the graph of C5, which joins neighbours and must-links with Gaussian weights.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
-    Graph
-        The weighted graph of neighbours and must-links.
+    graph : Graph
+        The weighted graph of nearest neighbours and must-links.
     """
     return gaussian_edges(near, sigma), *_far_must(X, near, known, sigma, n_jobs)
 
@@ -96,7 +96,7 @@ def reward_graph(
 ) -> Graph:
     """Build the graph of C6, which emphasises pairs whose labels and distances disagree.
 
-    With `g` the Gaussian of the distance, the weights are `g + g^2` for cannot-links between
+    Let `g` be the Gaussian of the distance. The weights are `g + g^2` for cannot-links between
     neighbours, `g^2` for must-links between samples that are not neighbours, 0 for must-links
     between neighbours, and `g` for all other neighbours.
 
@@ -105,18 +105,18 @@ def reward_graph(
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
-    Graph
-        The weighted graph of neighbours and must-links.
+    graph : Graph
+        The weighted graph of nearest neighbours and must-links.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
@@ -131,26 +131,27 @@ def compensated_graph(
 ) -> Graph:
     """Build the graph of C7, with full weight for must-links between neighbours.
 
-    Must-links have the weight 1 between neighbours and `compensation` elsewhere. Other neighbours
-    have Gaussian weights, multiplied by `1 - gamma` on cannot-links.
+    Must-links have the weight 1 between neighbours and the weight `compensation` otherwise. Other
+    edges between neighbours have Gaussian weights, which are multiplied by `1 - gamma` for
+    cannot-links.
 
     Parameters
     ----------
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
         The width of the Gaussian in `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        Cannot-links between neighbours have `1 - gamma` times the Gaussian weight.
+        The weight of cannot-links between neighbours is `1 - gamma` times the Gaussian.
     compensation : float
         The weight of must-links between samples that are not neighbours.
 
     Returns
     -------
-    Graph
-        The weighted graph of neighbours and must-links.
+    graph : Graph
+        The weighted graph of nearest neighbours and must-links.
     """
     weights = gaussian_edges(near, sigma).weights
     must, cannot = _linked(near, known)
@@ -163,14 +164,14 @@ def compensated_graph(
 
 
 def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
-    """Build the affinity graph of Kamvar et al., with weight 1 on must-links.
+    """Build the affinity graph of Kamvar et al., in which must-links have the weight 1.
 
-    Neighbours have Gaussian weights; cannot-links are removed.
+    Edges between neighbours have Gaussian weights, and cannot-links are removed.
 
     Parameters
     ----------
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
@@ -178,8 +179,8 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
 
     Returns
     -------
-    Edges
-        The weighted edges between neighbours and along must-links.
+    edges : Edges
+        The weighted edges, which consist of nearest neighbours and must-links.
     """
     must, cannot = _linked(near, known)
     free = gaussian_edges(near, sigma).keep(~(must | cannot))
@@ -195,11 +196,12 @@ def affinity_graph(near: Edges, known: Supervision, sigma: float) -> Edges:
 def class_neighbors(
     X: Any, classes: IntArray, n_neighbors: int, n_jobs: int | None = None
 ) -> tuple[Edges, Edges]:
-    """Build neighbour graphs within classes and between classes.
+    """Build nearest-neighbour graphs within classes and between classes.
 
-    Two samples of the same class are joined if either is among the nearest of the other in this
-    class. Two samples of different classes are joined if either is among the nearest of the other
-    outside its own class. If fewer than `n_neighbors` candidates exist, all are joined.
+    Two samples of the same class are joined if either is among the nearest neighbours of the other
+    within this class. Two samples of different classes are joined if either is among the nearest
+    neighbours of the other outside its own class. If a sample has fewer than `n_neighbors`
+    candidates, it is joined to all of them.
 
     Parameters
     ----------
@@ -208,9 +210,9 @@ def class_neighbors(
     classes : ndarray of int of shape (n_samples,)
         The class of each sample.
     n_neighbors : int
-        Number of nearest samples within the class, and of nearest samples outside it.
+        Number of nearest neighbours within the class, and also outside the class.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -235,7 +237,7 @@ def _listed(known: Supervision, links: IntArray) -> Edges:
 
 
 def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
-    """Return which edges are must-links and which are cannot-links."""
+    """Return a mask of the edges that are must-links and a mask of the cannot-links."""
     if known.must is None or known.cannot is None:
         left, right = known.classes[near.left], known.classes[near.right]
         labelled = (left >= 0) & (right >= 0)
@@ -255,7 +257,7 @@ def _among(edges: IntArray, links: IntArray, n_samples: int) -> BoolArray:
 def _far_must(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None
 ) -> tuple[Edges | Kernel, ...]:
-    """Build the graph of must-links outside the neighbour graph, with Gaussian weights."""
+    """Build the graph of must-links between non-neighbours, with Gaussian weights."""
     if not known.has_must:
         return ()
     X = as_samples(X)

@@ -1,6 +1,7 @@
-"""Weights that reconstruct each sample from the others: the graph of the Sparsity Score.
+"""Weights that reconstruct each sample from the others, which form the Sparsity Score's graph.
 
-Row i of the weight matrix S reconstructs sample `x_i`: its entries sum to 1, and entry i is 0.
+Row i of the weight matrix S reconstructs sample `x_i`. The entries of a row sum to 1, and entry i
+of row i is 0.
 """
 
 import math
@@ -46,20 +47,20 @@ LOCAL_TILE_BYTES = 1 << 22
 
 @dataclass(frozen=True)
 class Reconstruction:
-    """Store the weights that reconstruct each sample, with a bound on their suboptimality.
+    """Weights that reconstruct each sample, with bounds on their suboptimality.
 
     Attributes
     ----------
     weights : csr_array of shape (n_samples, n_samples)
-        Rows sum to 1; the diagonal is 0.
+        The weight matrix, whose rows sum to 1 and whose diagonal is 0.
     gaps : ndarray of shape (n_samples,)
-        For each sample, an upper bound of the relative gap between its objective and the optimum.
+        An upper bound on the relative gap between the objective of each sample and the optimum.
     n_iter : ndarray of shape (n_samples,)
-        Number of steps taken for each sample.
+        The number of solver steps for each sample.
     max_iter : int
-        Largest number of simplex steps allowed for a sample.
+        Maximum number of simplex steps per sample.
     largest_gap : float
-        A sample counts as solved if its gap is at most this large.
+        The largest gap at which a sample is considered solved.
     """
 
     weights: csr_array
@@ -70,11 +71,11 @@ class Reconstruction:
 
     @property
     def unsolved(self) -> IntArray:
-        """The samples whose gap is not certified to be at most `largest_gap`."""
+        """Indices of the samples whose gap is not certified to be at most `largest_gap`."""
         return np.flatnonzero(~(self.gaps <= self.largest_gap))
 
     def warn_unsolved(self) -> None:
-        """Warn if the optimum is not certified for some samples, with the largest certified gap."""
+        """Warn if the optimality of the weights is not certified for some samples."""
         unsolved = self.unsolved
         if len(unsolved):
             exact = "" if self.largest_gap == l1.CERTAIN_GAP else "pass solver='exact', "
@@ -84,8 +85,8 @@ class Reconstruction:
                 f"optimum after at most max_iter={self.max_iter} steps: "
                 f"{self._what_is_certain()}.",
                 ConvergenceWarning,
-                hint=f"Standardise the features, increase max_iter, {exact}or, if a callback "
-                "stopped the fit, let it continue.",
+                hint=f"Standardise the features, increase max_iter, {exact}or rerun the fit if it "
+                "was stopped by a callback.",
                 settings={"X": "standard", "max_iter": "VALUE"},
             )
 
@@ -114,56 +115,62 @@ def reconstruction_weights(
 ) -> csr_array:
     """Compute the weights that reconstruct each sample from the other samples.
 
-    The weights s of sample `x_i` satisfy `sum_j s_j = 1` and `s_i = 0`, and minimise:
+    The weights s of sample `x_i` satisfy `sum_j s_j = 1` and `s_i = 0`, and minimise the following
+    objective:
 
     - `kind="l1"`, `form="compensated"`: `|s|_1 + |x_i - s X|_1`, which is always feasible,
     - `kind="l1"`, `form="tolerance"`: `|s|_1` subject to `|x_i - s X|_2 <= tolerance`,
     - `kind="l1"`, `form="equality"`: `|s|_1` subject to `x_i = s X`,
     - `kind="l2"`: `|x_i - s X|_2^2 + r |s|_2^2`, where r is `regularization` times the mean
       squared distance of a sample from the mean,
-    - `kind="lle"`: the same, with weights only on the `n_neighbors` nearest samples, where r is
-      `regularization` times the sum of squared distances to them (locally linear embedding).
+    - `kind="lle"` (locally linear embedding): the same objective, but only the `n_neighbors`
+      nearest samples have weights, and r is `regularization` times the sum of squared distances to
+      them.
 
-    Not suitable for features in different units: standardise them first, since one unit of error
-    costs as much as one unit of weight.
+    Standardise features that have different units, because one unit of error has the same cost as
+    one unit of weight.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        At least two samples. A sparse matrix is converted to a dense array.
+        The samples, of which there must be at least two. A sparse matrix is converted to a dense
+        array.
     kind : {"l1", "l2", "lle"}, default="l1"
         The objective, as listed above.
     form : {"compensated", "tolerance", "equality"}, default="compensated"
-        How reconstruction errors are treated; only for `kind="l1"`.
+        Treatment of reconstruction errors for `kind="l1"`.
     tolerance : float, default=1e-3
-        Largest Euclidean reconstruction error for `form="tolerance"`.
+        Maximum Euclidean reconstruction error for `form="tolerance"`.
     n_neighbors : int, default=5
-        Number of neighbours for `kind="lle"`. Ties are resolved by row number.
+        Number of nearest neighbours for `kind="lle"`. Ties are broken by row number.
     regularization : float, default=1e-3
-        Strength of the penalty on large weights for "l2" and "lle".
+        Strength of the penalty on large weights for `kind="l2"` and `kind="lle"`.
     max_iter : int or "auto", default="auto"
-        Largest number of simplex steps per sample, or of steps of SciPy's `nnls` for
-        `form="tolerance"`. For n samples with d features, "auto" is
-        `5 min(n, d + 1) sqrt(n + d)`, but at least 10,000.
+        Maximum number of simplex steps per sample, or of steps of SciPy's `nnls` for
+        `form="tolerance"`. For n samples with d features, "auto" is `5 min(n, d + 1) sqrt(n + d)`,
+        but at least 10,000.
     solver : {"auto", "exact", "first_order"}, default="auto"
-        For `form="compensated"`: "exact" solves one sample after the other by the simplex method.
-        "first_order" solves many samples at once, each until its relative duality gap is at most
-        1 %. "auto" uses "first_order" for more than 150 samples with more than 150 features, and
-        solves the samples that do not converge exactly. The other forms are always solved exactly.
+        Solver for `form="compensated"`; the other forms are always solved exactly. "exact" solves
+        one sample after another by the simplex method. "first_order" solves many samples at once,
+        until the relative duality gap of each is at most 1 %. "auto" uses "first_order" for more
+        than 150 samples with more than 150 features, and applies "exact" to samples that do not
+        converge.
     n_jobs : int, optional
-        Number of threads; the result does not depend on it. Default: as many as BLAS may use.
+        Number of threads, which does not affect the result. Default: the number of threads that
+        BLAS may use.
 
     Returns
     -------
     csr_array of shape (n_samples, n_samples)
-        Rows sum to 1; the diagonal is 0. The optimum need not be unique: to compare results,
-        compare objectives instead of weights.
+        The weight matrix, whose rows sum to 1 and whose diagonal is 0. The optimum may not be
+        unique, so compare objectives instead of weights.
 
     Warns
     -----
     ConvergenceWarning
         If the relative gap to the optimum is not certified to be at most 1e-6 (1 % for the
-        first-order method) for some samples. The warning states their number and largest gap.
+        first-order method) for some samples. The warning reports the number of these samples and
+        their largest gap.
 
     Examples
     --------
@@ -189,7 +196,7 @@ def check_reconstruction(
     regularization: float,
     solver: str = "auto",
 ) -> None:
-    """Raise an error for parameter values for which the problem is undefined."""
+    """Raise an error if the problem is undefined for the given parameter values."""
     for name, value, known in (
         ("kind", kind, ("l1", "l2", "lle")),
         ("form", form, ("compensated", "tolerance", "equality")),
@@ -201,10 +208,10 @@ def check_reconstruction(
             )
     if kind == "l1" and form == "tolerance" and not 0.0 < tolerance < np.inf:
         raise GuidedValueError(
-            f"tolerance={tolerance!r}, but the largest allowed reconstruction error must be a "
-            "positive number.",
-            "Choose form='compensated', which needs no tolerance. For exact reconstruction, call "
-            "linkselect.graphs.reconstruction_weights(X, form='equality').",
+            f"tolerance={tolerance!r}, but the maximum reconstruction error must be a positive "
+            "number.",
+            "Choose form='compensated', which does not require a tolerance. For exact "
+            "reconstruction, call linkselect.graphs.reconstruction_weights(X, form='equality').",
             "tolerance",
         )
     if solver == "first_order" and (kind != "l1" or form != "compensated"):
@@ -216,7 +223,7 @@ def check_reconstruction(
     if kind != "l1" and not 0.0 < regularization < np.inf:
         raise GuidedValueError(
             f"regularization={regularization!r}, but it must be a positive number.",
-            "Choose a small value, such as 1e-6, for very weak regularisation.",
+            "For very weak regularisation, choose a small value, such as 1e-6.",
             "regularization",
         )
     if kind == "lle":
@@ -224,7 +231,7 @@ def check_reconstruction(
 
 
 def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
-    """Return the step limit per sample: `max_iter`, or for "auto" a limit based on the shape."""
+    """Return the maximum number of steps per sample, which depends on the shape for "auto"."""
     if max_iter == "auto":
         size = min(n_samples, n_features + 1) * math.sqrt(n_samples + n_features)
         return max(LEAST_STEP_LIMIT, math.ceil(STEPS_PER_EXCHANGE * size))
@@ -234,7 +241,7 @@ def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
 def n_reconstruction_steps(
     n_samples: int, n_features: int, kind: Kind, form: l1.Form, solver: l1.Solver = "auto"
 ) -> int:
-    """Return an upper bound for the number of steps that `reconstruct` passes to `track`."""
+    """Return an upper bound on the number of steps that `reconstruct` passes to `track`."""
     if kind != "l1":
         return 0
     solver = l1.solver_for(solver, form, n_samples, n_features)
@@ -254,17 +261,17 @@ def reconstruct(
     n_jobs: int | None = None,
     track: Callable[[Iterable[Any]], Iterator[Any]] = iter,
 ) -> Reconstruction:
-    """Compute the weights of `reconstruction_weights`, with bounds on their suboptimality.
+    """Compute the same weights as `reconstruction_weights`, with bounds on their suboptimality.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        Finite numbers, dense or sparse; never modified.
+        The samples, which must be finite numbers, dense or sparse. X is not modified.
     kind, form, tolerance, n_neighbors, regularization, max_iter, solver, n_jobs
-        See `reconstruction_weights`; they are not validated here.
+        See `reconstruction_weights`. These parameters are not validated here.
     track : callable, default=iter
-        Wraps the iterable of steps to report progress. If it stops early, each remaining sample is
-        reconstructed by its nearest neighbour and counts as unsolved.
+        Function that wraps the iterable of steps to report progress. If it stops early, each
+        remaining sample is reconstructed by its nearest neighbour and considered unsolved.
     """
     # A fixed memory layout, since rounding depends on it.
     X = np.ascontiguousarray(as_samples(X).dense(), dtype=np.float64)
@@ -333,7 +340,7 @@ def _local_weights(
 
 
 def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> l1.Tile:
-    """Reconstruct unsolved samples by their nearest neighbour alone."""
+    """Reconstruct unsolved samples from their nearest neighbour only."""
     _, near, _ = nearest(X, 1, queries=targets, n_jobs=n_jobs)
     places = np.arange(len(targets)), near
     weights = coo_array((np.ones(len(targets)), places), shape=(len(targets), len(X)))
@@ -355,6 +362,6 @@ def _assembled(
 
 
 def _closed_form(weights: csr_array) -> Reconstruction:
-    """Wrap weights computed in closed form: no gap, one step each."""
+    """Wrap weights that were computed in closed form, with zero gaps and one step per sample."""
     n_samples = weights.shape[0]
     return Reconstruction(weights, np.zeros(n_samples), np.ones(n_samples, dtype=np.intp), 1)

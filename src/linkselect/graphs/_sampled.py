@@ -1,17 +1,18 @@
-"""Estimates of sums over a neighbour graph from the neighbours of sampled queries.
+"""Estimates of sums over a nearest-neighbour graph from the neighbours of sampled queries.
 
-Sample i finds the edge to sample j if j is among the nearest neighbours of i. An edge belongs to
-the graph if at least one of its ends finds it. Here it is observed only if such an end is a query.
-Some samples are always queries; of the N others, n are drawn at random without replacement. The
-probability of observing an edge is
+We say that sample i finds the edge to sample j if j is among the nearest neighbours of i. An edge
+belongs to the graph if at least one of its two samples finds it. It is observed only if one of the
+samples that find it is a query. Some samples are always queries, and n queries are drawn from the N
+other samples at random without replacement. The probability of observing an edge is
 
-- 1, if an end that finds it is always a query,
-- `n / N`, if one end finds it,
-- `1 - (N - n) (N - n - 1) / (N (N - 1))`, if both ends find it: it is missed if neither is drawn.
+- 1, if a sample that finds it is always a query,
+- `n / N`, if one of its samples finds it,
+- `1 - (N - n) (N - n - 1) / (N (N - 1))`, if both samples find it, since it is missed only if
+  neither is drawn.
 
-An observed edge represents 1 / probability edges (Horvitz & Thompson, 1952), which makes weighted
-sums over observed edges unbiased estimates of the sums over the whole graph. A second search finds
-out whether the other end of an edge also finds it.
+An observed edge represents 1 / probability edges (Horvitz & Thompson, 1952), so weighted sums over
+observed edges are unbiased estimates of the sums over the whole graph. A second search determines
+whether the other sample of an edge also finds it.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ LISTED_AT_ONCE = 1 << 22
 
 @dataclass(frozen=True)
 class Queries:
-    """Row numbers of the queries, the samples whose neighbours are searched.
+    """Row numbers of the queries, which are the samples whose nearest neighbours are computed.
 
     Attributes
     ----------
     always : ndarray of int
-        Rows that are queries in every draw.
+        Rows that are always queries.
     drawn : ndarray of int
-        Rows drawn from all others, in random order.
+        Rows that are drawn from all other rows, in random order.
     """
 
     always: IntArray
@@ -54,7 +55,9 @@ class Queries:
 
 
 def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Generator) -> Queries:
-    """Draw queries, including all marked samples if these are at most half of the queries.
+    """Draw queries.
+
+    All marked samples are included if they make up at most half of the queries.
 
     Parameters
     ----------
@@ -63,12 +66,12 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
     max_queries : int
         Number of queries.
     generator : numpy.random.Generator
-        Draws the remaining queries.
+        The random generator used to draw the remaining queries.
 
     Returns
     -------
-    Queries
-        The row numbers of the queries.
+    queries : Queries
+        The row numbers of all queries.
     """
     always = np.flatnonzero(first)
     if 2 * len(always) > max_queries:
@@ -82,17 +85,17 @@ def draw_queries(first: BoolArray, max_queries: int, generator: np.random.Genera
 
 @dataclass(frozen=True)
 class SampledEdges:
-    """The observed edges, each listed once.
+    """Edges that are observed by sampling, each listed once.
 
     Attributes
     ----------
     edges : Edges
         The edges, weighted by the squared distance.
     finds : ndarray of bool of shape (n_edges, 2)
-        Whether the left end finds the edge, and whether the right end finds it.
+        Whether the left sample and the right sample find the edge.
     groups : ndarray of int of shape (n_edges, 2)
-        The jackknife group of each end that was drawn, from 0; -1 for ends that are always
-        queries, -2 for ends that are not queries.
+        The jackknife group of each sample of an edge, counted from 0; -1 for samples that are
+        always queries, and -2 for samples that are not queries.
     sizes : ndarray of int
         Number of drawn samples in each group.
     n_others : int
@@ -107,26 +110,26 @@ class SampledEdges:
 
     @property
     def rows(self) -> IntArray:
-        """The samples with at least one edge, in ascending order."""
+        """Row numbers of the samples with at least one edge, in ascending order."""
         return np.union1d(self.edges.left, self.edges.right)
 
     @property
     def largest_hub(self) -> float:
-        """The largest fraction of the drawn samples that have the same sample as a neighbour."""
+        """Largest fraction of the drawn samples that share the same neighbour."""
         by_drawn = self.finds & (self.groups >= 0)
         found = [self.edges.right[by_drawn[:, 0]], self.edges.left[by_drawn[:, 1]]]
         counts = np.unique(np.concatenate(found), return_counts=True)[1]
         return float(counts.max(initial=0) / self.sizes.sum())
 
     def among(self, rows: IntArray) -> SampledEdges:
-        """Renumber samples by their position in `rows`, sorted rows that include all ends."""
+        """Renumber samples by their position in `rows`, which must be sorted and complete."""
         left, right = (np.searchsorted(rows, end) for end in (self.edges.left, self.edges.right))
         return replace(self, edges=replace(self.edges, n_samples=len(rows), left=left, right=right))
 
     def counted(self, without: int | None = None) -> Edges:
-        """Return the edges with the number of edges of the whole graph that each one represents.
+        """Return the edges and the number of edges of the whole graph that each edge represents.
 
-        If `without` is given, the samples of that group count as not drawn.
+        If `without` is given, the samples of this jackknife group are treated as not drawn.
         """
         counts = np.ones(len(self.sizes), dtype=bool)
         if without is not None:
@@ -140,7 +143,7 @@ class SampledEdges:
 
 
 def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
-    """Return the probability of observing an edge that one end finds, or that both ends find."""
+    """Return the probabilities of observing an edge found by one or by both of its samples."""
     left_out = n_others - n_drawn
     both_missed = left_out * (left_out - 1) / (n_others * max(n_others - 1, 1))
     return n_drawn / n_others, 1.0 - both_missed
@@ -149,24 +152,24 @@ def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
 def sampled_edges(
     X: Any, n_neighbors: int, queries: Queries, n_jobs: int | None = None
 ) -> SampledEdges:
-    """Find the neighbours of the queries, and for each edge the ends that find it.
+    """Compute the nearest neighbours of the queries, and determine which samples find each edge.
 
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     n_neighbors : int
-        Number of nearest neighbours of each query, itself excluded. Ties are resolved in favour of
-        the lower row number.
+        Number of nearest neighbours of each query, excluding the query itself. Ties are broken in
+        favour of the lower row number.
     queries : Queries
-        The samples whose neighbours are searched.
+        The samples whose nearest neighbours are computed.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
-    SampledEdges
-        The edges that at least one query finds.
+    sampled : SampledEdges
+        The edges that are found by at least one query.
     """
     n_samples = X.shape[0]
     check_n_neighbors(n_neighbors, n_samples)
@@ -187,7 +190,7 @@ def sampled_edges(
 
 
 def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) -> BoolArray:
-    """Return which ends of the numbered edges find them, given neighbour lists of some samples."""
+    """Return which samples of numbered edges find them, given neighbour lists of some samples."""
     finds = np.zeros((len(number), 2), dtype=bool)
     mine = edge_numbers(finder, other, n_samples)
     place = np.minimum(np.searchsorted(number, mine), len(number) - 1)
@@ -198,7 +201,7 @@ def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) 
 
 
 def _groups(queries: Queries) -> IntArray:
-    """Assign the drawn samples to jackknife groups; their order is random, hence the groups too."""
+    """Assign the drawn samples, which are in random order, to jackknife groups."""
     return np.arange(len(queries.drawn)) % N_GROUPS
 
 
@@ -212,26 +215,27 @@ def _group_of(queries: Queries, rows: IntArray) -> IntArray:
 
 
 def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> FloatArray:
-    """Estimate the standard errors of scores from sampled queries by the jackknife.
+    """Estimate the standard errors of scores that are based on sampled queries by the jackknife.
 
-    Scores are recomputed without each group of drawn samples; their variation estimates the
-    sampling error. Since n of N samples are drawn without replacement, the variance has the factor
-    `1 - n / N`, which is 0 if all samples are drawn.
+    The scores are recomputed after leaving out each group of drawn samples, and their variation is
+    used to estimate the sampling error. Because n of N samples are drawn without replacement, the
+    variance is multiplied by `1 - n / N`, which is 0 if all samples are drawn.
 
-    The estimate depends on the drawn samples only. If a few samples dominate a sum and the draw
-    misses them, the error is large but the estimated standard error is small.
+    The estimate depends only on the drawn samples. If a few samples dominate a sum but are not
+    drawn, the error is large although the estimated standard error is small.
 
     Parameters
     ----------
     score : callable
-        Computes one score per feature from `Edges` with counts.
+        Function that computes one score per feature from `Edges` with counts.
     found : SampledEdges
         The observed edges.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        NaN if fewer than two samples were drawn or if the score is NaN.
+        The standard errors. They are NaN if fewer than two samples were drawn or if the score is
+        NaN.
     """
     n_groups = len(found.sizes)
     if n_groups < 2:

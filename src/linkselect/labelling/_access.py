@@ -1,4 +1,4 @@
-"""Access control: the page answers only requests from this machine that know its token."""
+"""Access control: the page accepts only requests from this machine that contain its token."""
 
 import html
 import secrets
@@ -40,10 +40,10 @@ def new_token() -> str:
 
 
 class Guard:
-    """Accept only requests that carry the token and name this server as host and origin.
+    """Accept only requests that contain the token and have this server as host and origin.
 
-    The token is the first part of every path. A cookie is unsuitable: browsers send it to every
-    port of this machine, and block it on pages inside a notebook.
+    The token is the first part of every path. A cookie is unsuitable, because browsers send it to
+    every port of this machine and block it on pages inside a notebook.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class Guard:
     framed_by : str
         Sources that may embed the page in a frame, in the syntax of Content-Security-Policy.
     again : str
-        Instructions for finding the current address, shown at an outdated one.
+        Instructions for finding the current address, which are shown at an outdated address.
     """
 
     def __init__(
@@ -70,9 +70,10 @@ class Guard:
         self._tickets: set[str] = set()
 
     def ticket(self) -> str:
-        """Return a path that redirects to the page once.
+        """Return a path that redirects to the page only once.
 
-        Other users of this machine can see the address with which a browser was started.
+        The path does not contain the token, because other users of this machine can see the address
+        with which a browser is started.
         """
         ticket = new_token()
         self._tickets.add(ticket)
@@ -87,7 +88,7 @@ class Guard:
         return bool(found)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle or refuse a request; explain only how to find the current address."""
+        """Handle or reject a request; a rejection explains only how to find the current address."""
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
@@ -112,12 +113,12 @@ class Guard:
         await self.app(inner, receive, self._with_headers(send))
 
     def _is_ours(self, headers: Headers) -> bool:
-        """Return whether a request names this server as its only host, and at most one origin."""
+        """Return whether this server is the only host of a request that has at most one origin."""
         hosts = headers.getlist("host")
         return len(hosts) == 1 and hosts[0] in self.hosts and len(headers.getlist("origin")) < 2
 
     def _refusal(self, scope: Scope, token: str) -> int:
-        """Return the HTTP status for refusing a request; 0 if it is allowed."""
+        """Return the HTTP status for rejecting a request, or 0 if the request is allowed."""
         headers, is_post = Headers(scope=scope), scope["method"] == "POST"
         # Check the host first: a foreign name that resolves to this machine must learn nothing.
         if not self._is_ours(headers):

@@ -2,7 +2,7 @@
 
 Every answer is written to SQLite's log before it is confirmed. When the user pauses, the log is
 merged into the SQLite file, which can then be moved on its own, and the CSV file is written. The
-cost of an answer therefore does not grow with their number.
+time to save an answer therefore does not depend on the number of answers.
 """
 
 import hashlib
@@ -40,7 +40,7 @@ LISTED = ("given", "answers", "names", "adaptive")
 
 
 class NotStoredError(GuidedError, OSError):
-    """An answer could not be saved; earlier answers remain stored."""
+    """Raised if an answer could not be saved; earlier answers remain stored."""
 
 
 def answer_file_of(out: Path) -> Path:
@@ -55,7 +55,7 @@ def answer_file_of(out: Path) -> Path:
 
 
 class AnswerFile:
-    """A SQLite file of all answers, locked by one process, and a CSV file of the pairs.
+    """An SQLite file of all answers, which one process locks, and a CSV file of the pairs.
 
     When `store` returns, the answers are on disk and survive a crash of the process.
 
@@ -83,7 +83,7 @@ class AnswerFile:
             raise
 
     def _begin(self) -> None:
-        """Open the answer file and assume that it is empty."""
+        """Open the answer file, which is assumed to be empty."""
         self._connection = _connect(self.path)
         self._is_new = True
         self._lines: list[Line] = []
@@ -106,12 +106,12 @@ class AnswerFile:
             raise GuidedValueError(
                 f"{self.out} already exists, but {self.path.name} {why}, so the pairs come from "
                 "another source.",
-                "Choose another output file, and pass the existing one as pairs to continue from.",
+                "Choose another output file, and pass the existing file as pairs to continue.",
                 "out",
             )
 
     def _is_empty(self) -> bool:
-        """Return whether the file has no tables, or only our tables without rows."""
+        """Return whether the file contains no tables, or only empty tables of this class."""
         sql = "SELECT name FROM sqlite_master WHERE type = 'table'"
         names = {name for (name,) in self._connection.execute(sql)}
         if not names <= {"about", "answer"}:
@@ -121,7 +121,7 @@ class AnswerFile:
         )
 
     def _check(self) -> None:
-        """Refuse a foreign answer file and a CSV file that another program has changed."""
+        """Reject a foreign answer file and a CSV file that another program has changed."""
         try:
             about = self._about()
         except sqlite3.DatabaseError as error:
@@ -129,7 +129,7 @@ class AnswerFile:
         if about.get("format") not in ("1", str(FORMAT)):
             raise GuidedValueError(
                 f"{self.path} was written by another version of linkselect.",
-                "Move it to another folder, and continue from the pairs in the CSV file.",
+                "Move this file to another folder, and continue from the pairs in the CSV file.",
                 "out",
             )
         # If the process ended just before replacing the CSV file, its previous version is valid.
@@ -139,8 +139,8 @@ class AnswerFile:
                 f"{self.out} was changed by another program and no longer matches "
                 f"{self.path.name}.",
                 f"To keep the changes, rename the CSV file, move {self.path.name} to another "
-                "folder and pass the renamed file as pairs. To discard them, move the CSV file to "
-                "another folder.",
+                "folder and pass the renamed file as pairs. To discard the changes, move the CSV "
+                "file to another folder.",
                 "out",
             )
         self._is_new = "state" not in about
@@ -148,7 +148,7 @@ class AnswerFile:
             self._upgrade(json.loads(about["state"]))
 
     def _upgrade(self, state: dict[str, Any]) -> None:
-        """Upgrade a file of format 1: store in each row whether its pair is adaptive."""
+        """Upgrade a file of format 1 by storing in each row whether its pair is adaptive."""
         chosen = state.pop("adaptive", None)
         rows = self._connection.execute("SELECT place, given, a, b FROM answer").fetchall()
         if chosen is None:  # an old file: only the strategy "random" drew questions
@@ -173,7 +173,7 @@ class AnswerFile:
         self._connection.executemany("REPLACE INTO about VALUES (?, ?)", values.items())
 
     def state(self) -> dict[str, Any] | None:
-        """Return the state for `PairQueries.from_state`; None if nothing is stored yet."""
+        """Return the state for `PairQueries.from_state`, or None if nothing is stored yet."""
         if self._is_new:
             return None
         state: dict[str, Any] = json.loads(self._about()["state"])
@@ -194,8 +194,8 @@ class AnswerFile:
         Raises
         ------
         NotStoredError
-            If the disk is full or unavailable, or another program has moved or changed one of the
-            files. Answers stored earlier are unchanged.
+            If the disk is full or unavailable, or if another program has moved or changed one of
+            the files. Earlier answers remain stored.
         """
         complaints = [file.complaint() for file in (self._answers, self._csv)]
         if any(complaints):
@@ -244,7 +244,7 @@ class AnswerFile:
         self._answers.note()
 
     def _is_reopened(self) -> bool:
-        """Reopen the file at our path if it holds all our answers or the first of them."""
+        """Reopen the file at `path` if it contains all of the current answers or the first ones."""
         self._let_go()
         try:
             # Read without locking or modifying: the file may belong to another program.
@@ -310,9 +310,9 @@ class AnswerFile:
     # -- the end -----------------------------------------------------------------------------------
 
     def close(self, queries: PairQueries) -> str:
-        """Update both files and close them; return messages for the user.
+        """Update and close both files, and return messages for the user.
 
-        A file that another program has put in place of ours is not overwritten.
+        If another program has replaced a file, the new file is not overwritten.
         """
         said = []
         try:
@@ -326,7 +326,7 @@ class AnswerFile:
         return " ".join(said)
 
     def _settle(self) -> list[str]:
-        """Start a new file if ours was deleted; use another name if it was replaced."""
+        """Create the file again if it was deleted, or under another name if it was replaced."""
         condition, before = self._answers.condition(), self.path
         if condition == "ours":
             return []
@@ -339,8 +339,8 @@ class AnswerFile:
         self._begin_anew()
         if condition == "gone":
             return [
-                f"{before} was moved or deleted. It has been rewritten with all answers; the "
-                f"pairs are in {self.out}."
+                f"{before} was moved or deleted. The file has been rewritten with all answers; "
+                f"the pairs are in {self.out}."
             ]
         self._watch(None)
         return [
@@ -377,13 +377,13 @@ class AnswerFile:
 
 
 def check_names(queries: PairQueries) -> None:
-    """Refuse sample ids that cannot be read back from a CSV file."""
+    """Reject sample IDs that cannot be read back from a CSV file."""
     kinds = {type(sample) for sample in queries.sample_ids}
     if kinds not in ({str}, {int}):
         raise GuidedTypeError(
-            f"Sample ids of type {', '.join(sorted(kind.__name__ for kind in kinds))} cannot be "
+            f"Sample IDs of type {', '.join(sorted(kind.__name__ for kind in kinds))} cannot be "
             "stored in a CSV file of pairs.",
-            "Use only whole numbers or only text as ids.",
+            "Use only whole numbers or only text as IDs.",
             "sample_ids",
         )
     check_csv_ids(queries.sample_ids, str if kinds == {str} else None)

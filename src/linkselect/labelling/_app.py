@@ -1,4 +1,4 @@
-"""Routes of the page: GET shows a view, POST changes answers.
+"""Routes of the page: GET requests show a view, POST requests change answers.
 
 Templates read most of their content directly from the `Labelling` object.
 """
@@ -50,11 +50,11 @@ HIDDEN_UNTIL = 10
 VALUES_SHOWN = 12
 VALUES_AT_A_TIME = 200
 ANSWERS_SHOWN = 500
-# Messages about the last action. Addresses name them; no other text of an address is shown.
+# Messages about the last action. An address contains only the key of a message, never its text.
 NOTES = {
     "alike": "Saved: alike.",
     "different": "Saved: different.",
-    "unsure": "Saved: unsure. This pair will not be asked again.",
+    "unsure": "Saved: unsure. You will not be asked about this pair again.",
     "same": "This answer was already saved.",
     "undone": "Last answer undone. Here is the question again.",
     "undone-only": "Last answer undone. Another question comes first.",
@@ -63,9 +63,9 @@ NOTES = {
     "changed": "Answer changed.",
     "removed": "Answer removed.",
     "meanwhile-alike": "Not saved: this pair was answered alike in another window or in the list. "
-    "If that is wrong, change it in the list.",
+    "If that answer is wrong, change it in the list.",
     "meanwhile-different": "Not saved: this pair was answered different in another window or in "
-    "the list. If that is wrong, change it in the list.",
+    "the list. If that answer is wrong, change it in the list.",
 }
 
 
@@ -112,7 +112,7 @@ def _taking(act: Callable[[Form], Response]) -> Callable[[Request], Any]:
 
 
 async def _read_form(request: Request) -> Form:
-    """Read a small form; refuse anything that the pages do not send."""
+    """Read a small form, and reject anything that the pages do not send."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise HTTPException(400)
     body = b""
@@ -138,7 +138,7 @@ class Site:
     Parameters
     ----------
     labelling : Labelling
-        Questions, answers and rankings.
+        The session with questions, answers and rankings.
     source : str
         Description of the samples, shown at the top of each page.
     """
@@ -279,7 +279,7 @@ class Site:
         return shown
 
     def answers(self, request: Request) -> Response:
-        """List all answers page by page, the suspicious ones first."""
+        """List all answers page by page, with suspicious answers first."""
         options = request.query_params
         listed = self.labelling.all_answers()
         start = _start(options.get("start", ""), len(listed), ANSWERS_SHOWN)
@@ -294,7 +294,7 @@ class Site:
         )
 
     def pair(self, request: Request) -> Response:
-        """Show a pair of samples that has been answered."""
+        """Show a pair of samples that already has an answer."""
         try:
             rows = self._rows(request.query_params)
         except HTTPException as error:
@@ -337,7 +337,7 @@ class Site:
         return Response(page, media_type="text/html", headers={"content-security-policy": policy})
 
     def mask(self, request: Request) -> Response:
-        """Send an image with the best pixels marked."""
+        """Send an image in which the best pixels are marked."""
         samples = self.labelling.samples
         best = self.labelling.found()[0].best
         if samples.image_shape is None or not len(best):

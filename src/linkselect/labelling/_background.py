@@ -38,7 +38,7 @@ ENDED_EARLY = "the computation stopped unexpectedly; is there enough memory?"
 
 
 class Links(NamedTuple):
-    """Must-links and cannot-links between rows; a check cannot hold out adaptive ones."""
+    """Must-links and cannot-links between rows; adaptive links cannot be held out."""
 
     must: Rows
     cannot: Rows
@@ -46,7 +46,7 @@ class Links(NamedTuple):
 
     @property
     def are_enough(self) -> bool:
-        """Whether features can be ranked: `LinkSelector` needs a must-link."""
+        """Whether features can be ranked: `LinkSelector` requires a must-link."""
         return len(self.must) > 0
 
     @property
@@ -65,28 +65,28 @@ class Links(NamedTuple):
 
 @dataclass(frozen=True)
 class Found:
-    """Results of the background process so far.
+    """The latest results of the background process.
 
     Attributes
     ----------
     order : ndarray of int
         All features, best first; empty before the first ranking.
     path : tuple of float
-        Cumulative share of the differences that the best features explain.
+        Cumulative proportion of the differences between samples that the best features explain.
     n_answers : int
-        Number of answers behind this ranking.
+        Number of answers on which this ranking is based.
     checked : dict or None
         `estimate`, `reason`, `n_kept`, `n_best` and `n_answers` of the last check.
     report : bytes or None
         The report as HTML; None until it is ready.
     report_key : str
-        The key of the links behind the report.
+        The key of the links on which the report is based.
     alarms : tuple of str
-        Warnings of the report about the selected features.
+        Warnings in the report about the selected features.
     trouble : str or None
-        Why the last ranking failed.
+        The reason why the last ranking failed, if it did.
     report_trouble : str or None
-        Why the last report failed.
+        The reason why the last report failed, if it did.
     report_trouble_key : str
         The key of the links for which the report failed.
     """
@@ -117,14 +117,14 @@ class Task(NamedTuple):
 
 
 class Background:
-    """Runs tasks in a background process, one at a time and with the latest answers.
+    """Run tasks in a background process, one at a time and with the latest answers.
 
     Parameters
     ----------
     X : array or sparse matrix
         The samples after preparation.
     about : dict
-        Their description for the report: `names`, `ids`, `source`, `preparation` and
+        The description of the samples for the report: `names`, `ids`, `source`, `preparation` and
         `image_shape`.
     n_best : int
         Number of best features.
@@ -152,7 +152,7 @@ class Background:
             return bool(self._wanted) or self._running is not None
 
     def rank(self, n_answers: int, links: Links, before: Links | None) -> None:
-        """Request a ranking by `n_answers` answers, and a check if one is due."""
+        """Request a ranking based on `n_answers` answers, and a check if one is due."""
         if not links.are_enough:
             return
         with self._changed:
@@ -163,9 +163,10 @@ class Background:
                 self._want(_worker.check, n_answers, links, earlier, self._n_best)
 
     def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
-        """Request a report, unless it exists or has failed for these links; return their key.
+        """Request a report, unless it exists or has failed for these links, and return their key.
 
-        Other tasks wait until the report is ready. With `again`, a failed report is tried again.
+        Other tasks wait until the report is ready. With `again`, a report that failed is written
+        again.
         """
         key = links.key
         with self._changed:

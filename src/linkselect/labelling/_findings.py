@@ -1,4 +1,4 @@
-"""Summarize the answers: groups of samples, their best features and the samples nearest to them."""
+"""Summarise the answers by groups of samples, with their best features and nearest samples."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -23,46 +23,46 @@ MARK_WIDTH = 0.03
 
 
 class Group(NamedTuple):
-    """Samples joined by alike answers."""
+    """Samples that are connected by "alike" answers."""
 
     members: list[int]
-    """The rows of its first samples."""
+    """The rows of the first samples in the group."""
     n_members: int
     others: list[int]
-    """Rows without answers that are closest to this group in the best features, nearest first."""
+    """Nearest rows without answers, sorted by distance to the group in the best features."""
 
 
 class Column(NamedTuple):
-    """One of the best features."""
+    """One of the best features, and its values in the groups."""
 
     name: str
     share: float
-    """Cumulative share of the differences explained up to and including this feature."""
+    """Cumulative proportion of the differences explained up to and including this feature."""
     means: list[float]
-    """Its mean in each group."""
+    """The mean of the feature in each group."""
     places: list[float]
-    """Positions of these means: 0 is the smallest value of all samples, 1 the largest.
+    """Positions of the group means, from 0 (smallest value of all samples) to 1 (largest).
 
-    Marks that would overlap are moved apart.
+    Positions whose marks would overlap are moved apart.
     """
     ordered: list[int]
-    """Some rows from the smallest to the largest value, evenly spaced; empty for later features."""
+    """Evenly spaced rows from the smallest to the largest value; empty for later features."""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """Content of the result page.
+    """The content of the page with the results.
 
     Attributes
     ----------
     groups : list of Group
         The largest groups of at least two samples.
     n_groups : int
-        Number of all such groups.
+        Number of all groups of at least two samples.
     alone : list of int
         The first rows that have answers but belong to no group.
     n_alone : int
-        Number of all such rows.
+        Number of all rows that have answers but belong to no group.
     columns : list of Column
         The best features.
     """
@@ -89,15 +89,15 @@ def find(
     samples : ShownSamples
         The samples with their original values.
     X : array or CSR matrix
-        The values after preparation, from which features are ranked.
+        The values after preparation, which are used to rank the features.
     must : sequence of (int, int), or array
-        The rows of alike pairs.
+        The rows of the pairs answered "alike".
     named : sequence of int
         The rows of all samples with answers.
     best : ndarray of int
         The best features, best first.
     path : sequence of float
-        Cumulative share of the differences explained by the best features.
+        Cumulative proportion of the differences explained by the best features.
     """
     every = np.arange(len(samples.ids))
     joined = groups_of(must)
@@ -123,13 +123,13 @@ class Part(NamedTuple):
     """A region of a picture measured by some of the first features."""
 
     region: Region
-    """Its position, in per cent of width and height."""
+    """The position of the region, in per cent of the width and height of the picture."""
     numbers: str
-    """The ranks of these features, starting at 1."""
+    """The ranks of the features that measure the region, starting at 1."""
 
 
 class Places(NamedTuple):
-    """Example pictures on which to draw regions."""
+    """Example pictures, and the regions that are drawn on them."""
 
     rows: list[int]
     parts: list[Part]

@@ -1,4 +1,4 @@
-"""Show the page in the output of a notebook cell, and use its answers in Python."""
+"""Show the page in the output of a notebook cell, and make its answers available in Python."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ selector = LinkSelector().fit(X, pairs=queries.pairs{ids})"""
 
 
 class OpenQueries(PairQueries):
-    """A `PairQueries` with an open page: `pairs` grows with every answer.
+    """A `PairQueries` object with an open page, which adds every answer to `pairs`.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class OpenQueries(PairQueries):
         return nullcontext() if self._labelling is None else self._labelling.writing()
 
     def close(self) -> None:
-        """Close the page. Its answers stay available; later answers are not saved to `out`."""
+        """Close the page. Its answers remain available; later answers are not saved to `out`."""
         atexit.unregister(self.close)
         self._server.close()
         if self._labelling is not None and self._labelling.trouble:
@@ -96,41 +96,41 @@ def open_page(
     show: Mapping[str, Sequence[Any]] | None = None,
     height: int = 900,
 ) -> OpenQueries:
-    """Open a page that asks whether two samples are alike, below the current notebook cell.
+    """Open a page below the current notebook cell that asks whether two samples are alike.
 
-    A thread of this process serves the page, on this machine only, until `close` is called or the
+    A thread of this process serves the page, only on this machine, until `close` is called or the
     process ends. Outside a notebook, open `address` in a browser.
 
     Parameters
     ----------
     X : array-like or sparse matrix of shape (n_samples, n_features)
-        The samples: NumPy, SciPy sparse, pandas or polars.
+        The samples, as a NumPy array, a SciPy sparse matrix, or a pandas or polars DataFrame.
     pairs : Pairs, optional
-        Known pairs to start from.
+        Known pairs with which to start.
     sample_ids : iterable of hashable, optional
-        The id of each row. Default: the index of a pandas X, else row numbers.
+        The ID of each row. Default: the index of X if it is a pandas object, otherwise row numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
-        How the next pair is chosen, as in `PairQueries`.
+        The strategy for choosing the next pair, as in `PairQueries`.
     random_state : int, RandomState instance or None, default=None
-        Determines the random choices.
+        Seed for the random choices.
     out : str or path, optional
-        A CSV file of pairs. Every answer is saved immediately to a second file next to it; the CSV
-        file is updated when the user pauses and at the end. An existing session is resumed.
+        A CSV file of pairs. Every answer is saved immediately to a second file in the same folder;
+        the CSV file is updated when the user pauses and at the end. An existing session is resumed.
         Default: answers are kept in memory only.
     feature_names : sequence of str, optional
-        Default: the columns of a frame, else x0, x1, ...
+        The name of each feature. Default: the column names of a DataFrame, otherwise x0, x1, ...
     image_shape : (int, int), optional
-        Height and width, if each feature is a pixel.
+        The height and width of an image, if each feature is a pixel.
     curve : bool, default=False
         Whether the order of the features is meaningful, as in a spectrum or a time series.
     curves : str, path or sequence of array-like, optional
         Curves to show instead of the values: a folder of CSV or NPY files named after the sample
-        ids, or one array per sample (None for no curve). A curve has one column of values, or two:
-        x and y.
+        IDs, or one array per sample (None for no curve). A curve has one column of values, or two
+        columns with x and y.
     texts : sequence of str, optional
-        One text per sample, shown instead of the values.
+        One text per sample, which is shown instead of the values.
     images : str or path, optional
-        A folder of pictures named after the sample ids.
+        A folder of pictures that are named after the sample IDs.
     show : dict of str to sequence, optional
         Additional columns to show below each sample.
     height : int, default=900
@@ -139,7 +139,8 @@ def open_page(
     Returns
     -------
     OpenQueries
-        A `PairQueries` that receives the answers of the page, with `address` and `close`.
+        A `PairQueries` object that receives the answers from the page, with the attribute `address`
+        and the method `close`.
 
     See Also
     --------
@@ -221,7 +222,7 @@ def _names(X: Any, given: Sequence[str] | None, n_features: int) -> list[str]:
 
 
 def _one_each(given: Iterable[Any], number: int, parameter: str, what: str, of: str) -> list[str]:
-    """Convert entries to text; require one for each sample or feature."""
+    """Convert entries to text, and require one entry for each sample or feature."""
     texts = list(map(str, given))
     if len(texts) != number:
         raise GuidedValueError(

@@ -26,7 +26,7 @@ PAUSE = 1.0
 
 
 def number_of_best(n_features: int) -> int:
-    """Return the number of best features to show: a third of all, between 1 and 10.
+    """Return the number of best features to show: a third of all features, between 1 and 10.
 
     Examples
     --------
@@ -43,13 +43,13 @@ class Outcome:
     Attributes
     ----------
     kind : {"saved", "same", "meanwhile", "contradiction"}
-        "saved"; "same": the pair already had this answer; "meanwhile": not saved, because the pair
-        was answered differently in the meantime; "contradiction": not saved, because earlier
-        answers contradict it.
+        The value "saved" means that the answer was saved, and "same" that the pair already had this
+        answer. With "meanwhile" and "contradiction", the answer was not saved: the pair was
+        answered differently in the meantime, or earlier answers contradict the new one.
     answer : str or None
         The stored answer.
     contradiction : Contradiction or None
-        The earlier answers that contradict it.
+        The earlier answers that contradict the new one.
     """
 
     kind: Literal["saved", "same", "meanwhile", "contradiction"]
@@ -71,9 +71,9 @@ class Place:
     Attributes
     ----------
     ending : str
-        How to stop the page.
+        Instructions for stopping the page.
     again : str
-        How to find the current address from an outdated one.
+        Instructions for finding the current address, which are shown at an outdated address.
     """
 
     ending: str
@@ -99,13 +99,13 @@ class Labelling:
     Parameters
     ----------
     queries : PairQueries
-        Chooses the questions and holds the answers.
+        The object that chooses the questions and stores the answers.
     samples : ShownSamples
         The samples as they are displayed.
     file : AnswerFile, optional
-        Stores the answers. Without it, they are kept in memory only.
+        The file that stores the answers. Without a file, answers are kept in memory only.
     background : Background
-        Ranks the features from the answers.
+        The background process that ranks the features from the answers.
     repeat : str
         The command or code that repeats the ranking.
     place : Place
@@ -114,7 +114,8 @@ class Labelling:
     Attributes
     ----------
     trouble : str
-        Set by `close` if the answers could not be saved under the expected name; else empty.
+        A message set by `close` if the answers could not be saved under the expected name,
+        otherwise empty.
     """
 
     def __init__(
@@ -150,9 +151,9 @@ class Labelling:
     # -- questions and answers -------------------------------------------------------------------
 
     def question(self, window: str = "") -> tuple[int, int] | None:
-        """Return the pair of rows to ask about; None if no question is left.
+        """Return the next pair of rows to ask about, or None if no question is left.
 
-        Named windows receive different questions as long as several are left.
+        Different windows receive different questions as long as several questions are left.
         """
         with self._lock:
             now = time.monotonic()
@@ -173,7 +174,7 @@ class Labelling:
         self._shown = {window: one for window, one in self._shown.items() if {*one[0]} != {*pair}}
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
-        """Record the answer for a pair of rows; it is on disk when this method returns."""
+        """Record the answer about a pair of rows, which is on disk when this method returns."""
         with self.writing():
             pair = self._pair(rows)
             self._no_longer_shown(pair)
@@ -207,7 +208,7 @@ class Labelling:
 
     @contextmanager
     def writing(self) -> Iterator[None]:
-        """Store changes made within the context; restore the previous answers if that fails."""
+        """Store the changes made within the context, or restore the previous answers on failure."""
         with self._lock:
             if self._is_writing:  # the outer context stores the changes
                 yield
@@ -297,7 +298,7 @@ class Labelling:
         return self.background.found, busy
 
     def findings(self) -> Findings | None:
-        """Return the groups and best features; None before the first ranking."""
+        """Return the groups and the best features, or None before the first ranking."""
         found = self.background.found
         if not found.n_answers or not self.can_rank:
             return None
@@ -312,7 +313,8 @@ class Labelling:
         Returns
         -------
         str or None
-            The value of `Found.report_key` once it is ready; None if there are too few answers.
+            The value of `Found.report_key` once the report is ready, or None if there are too few
+            answers.
         """
         with self._lock:
             links = self._links()
@@ -324,10 +326,11 @@ class Labelling:
     # -- all answers -------------------------------------------------------------------------------
 
     def all_answers(self) -> list[tuple[Answer, bool, float | None]]:
-        """List answers and imported pairs, the suspicious ones first.
+        """List answers and imported pairs, with suspicious ones first.
 
-        Each entry is an answer, whether it was imported, and its suspicion. Suspicion is positive
-        if the other answers contradict it, and None if there are too few of them.
+        Each entry consists of an answer, whether it was imported, and its suspicion. The suspicion
+        is positive if the other answers contradict the answer, and None if there are too few
+        answers.
         """
         with self._lock:
             given, history = self.queries.given, self.queries.history

@@ -26,7 +26,7 @@ Range = tuple[float, float]
 
 # Maximum file size in bytes, so that a page loads without delay.
 LARGEST = {".csv": 8 * 2**20, ".npy": 16 * 2**20}
-EXPECTED = "A curve has one column of numbers, or two: x and y."
+EXPECTED = "A curve has one column of numbers, or two columns with x and y."
 # Larger values are treated as missing, since their differences overflow.
 TOO_LARGE = 1e300
 # Missing values other than NaN, in lower case.
@@ -41,17 +41,17 @@ GAP = 2.0
 
 
 class NoCurveError(GuidedValueError):
-    """A sample has no curve, or one that cannot be drawn."""
+    """Raised if a sample has no curve, or a curve that cannot be drawn."""
 
 
 def curves_in_folder(folder: Path, ids: Sequence[Hashable]) -> Curves:
-    """Find the CSV or NPY file named after each sample id; files are read when needed."""
+    """Find the CSV or NPY file named after each sample ID; files are read when needed."""
     found = files_of_samples(folder, ids, tuple(LARGEST), "curve")
     return {row: partial(read_curve, file, folder) for row, file in found.items()}
 
 
 def given_curves(curves: Sequence[Any], n_samples: int) -> Curves:
-    """Check curves passed as arrays, one per sample; None for a sample without a curve."""
+    """Check curves that are passed as one array per sample, or None for no curve."""
     if len(curves) != n_samples:
         raise GuidedValueError(
             f"curves has length {len(curves):,}, but there are {many(n_samples, 'sample')}.",
@@ -159,9 +159,9 @@ class Drawing:
     Attributes
     ----------
     paths : list of str
-        The SVG path of each curve; empty if there is none.
+        The SVG path of each curve; empty if there is no curve.
     troubles : list of str
-        Why a curve could not be read; empty if it could, or if there is none.
+        The reason why each curve could not be read; empty if it was read or if there is no curve.
     x_texts, y_texts : (str, str)
         The labels at the ends of the axes.
     marks : list of str
@@ -260,7 +260,7 @@ def placed(values: NDArray[Any], within: Range, start: float, end: float) -> Flo
 
 
 def _thinned(x: FloatArray, y: FloatArray, most: int) -> IntArray:
-    """Choose the points to draw: of many, the lowest and highest in each of `most` parts."""
+    """Choose the points to draw; of many points, the extremes in each of `most` parts."""
     if len(y) <= 2 * most:
         return np.arange(len(y))
     # Parts of equal width if x is increasing; otherwise parts with equal numbers of points.

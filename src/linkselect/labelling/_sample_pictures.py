@@ -1,4 +1,4 @@
-"""Find the file that shows each sample, once at the start and never from a requested path."""
+"""Find the file for each sample, once at the start and never from a requested path."""
 
 from collections.abc import Hashable, Sequence
 from pathlib import Path
@@ -8,14 +8,14 @@ from linkselect._pictures.decoding import DRAWN
 
 
 def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]:
-    """Find the picture of each sample: the file whose name without extension is its id.
+    """Find the picture of each sample, whose file name without extension is the sample ID.
 
     Parameters
     ----------
     folder : Path
         The folder of pictures. Symbolic links that point outside are ignored.
     ids : sequence of hashable
-        The id of each sample.
+        The ID of each sample.
 
     Returns
     -------
@@ -28,7 +28,7 @@ def pictures_in_folder(folder: Path, ids: Sequence[Hashable]) -> dict[int, Path]
 def files_of_samples(
     folder: Path, ids: Sequence[Hashable], endings: tuple[str, ...], what: str
 ) -> dict[int, Path]:
-    """Find the file of each sample by extension and id, as in `pictures_in_folder`."""
+    """Find the file of each sample by extension and ID, as in `pictures_in_folder`."""
     if not folder.is_dir():
         raise GuidedValueError(f"There is no folder {folder}.", f"Pass the folder of the {what}s.")
     found: dict[str, Path] = {}
@@ -40,9 +40,10 @@ def files_of_samples(
         some = next(iter(found), None)
         there = f"file names look like {some!r}" if some else f"the folder has no {what}s"
         raise GuidedValueError(
-            f"No sample has a {what} in {folder}: sample ids look like {str(ids[0])!r}, but "
+            f"No sample has a {what} in {folder}: sample IDs look like {str(ids[0])!r}, but "
             f"{there}.",
-            f"Name each file after its sample id, with an extension out of {', '.join(endings)}.",
+            f"Name each file after its sample ID, with one of these extensions: "
+            f"{', '.join(endings)}.",
         )
     return files
 
@@ -55,7 +56,7 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
     folder : Path
         The folder of the table. File names are relative to it and must stay inside it.
     names : sequence of str
-        The file name of each row; empty if it has none.
+        The file name of each row; empty if the row has none.
     """
     pictures: dict[int, Path] = {}
     for row, name in enumerate(names):
@@ -74,7 +75,7 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
             )
         pictures[row] = file.resolve()
     if not pictures:
-        raise GuidedValueError("No row has a picture.", "Choose the column of file names.")
+        raise GuidedValueError("No row has a picture.", "Choose the column with the file names.")
     return pictures
 
 

@@ -1,4 +1,4 @@
-"""Serve the page from a thread, on this machine only."""
+"""Serve the page from a thread, only on this machine."""
 
 import os
 import socket
@@ -27,7 +27,7 @@ class Server:
     source : str
         Description of the samples, shown at the top of each page.
     port : int
-        The port; 0 for a free one.
+        The port, or 0 to choose a free one.
     framed_by : str
         Sources that may embed the page in a frame.
 
@@ -114,7 +114,7 @@ def _bound(port: int) -> socket.socket:
         why = str(getattr(error, "strerror", None) or error).rstrip(".")
         raise GuidedValueError(
             f"Port {port} cannot be used: {why}.",
-            "Choose another port, or 0 for a free one.",
+            "Choose another port, or 0 to use a free one.",
             "port",
         ) from error
     return found

@@ -35,13 +35,13 @@ class Ask:
     Parameters
     ----------
     X : array, sparse matrix or frame
-        The samples after preparation, from which pairs are chosen and features are ranked.
+        The samples after preparation, which are used to choose pairs and to rank features.
     samples : ShownSamples
         The samples as they are displayed.
     sample_ids : iterable of hashable, optional
-        The id of each sample.
+        The ID of each sample.
     pairs : Pairs, optional
-        Known pairs to start from.
+        Known pairs with which to start.
     out : Path, optional
         The CSV file of pairs.
     strategy, random_state
@@ -53,7 +53,8 @@ class Ask:
     repeat : str
         The command or code that repeats the ranking.
     progress : callable, optional
-        Called with the number of completed steps and of all steps while X is read.
+        A function that is called with the numbers of completed steps and of all steps while X is
+        read.
     kind : type of PairQueries
         The class that chooses the questions.
     place : Place
@@ -76,7 +77,7 @@ class Ask:
 
 
 def begin(ask: Ask) -> tuple[Labelling, list[str]]:
-    """Start or resume a labelling session; also return notes for the user."""
+    """Start or resume a labelling session, and return it with notes for the user."""
     file = None if ask.out is None else AnswerFile(ask.out)
     try:
         queries, notes = _queries(ask, None if file is None else file.state())
@@ -109,7 +110,7 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
     except GuidedValueError as error:
         raise GuidedValueError(
             f"{ask.out} belongs to other samples. {error.problem}",
-            "To use its answers, pass it as pairs and choose another output file.",
+            "To use the answers in this file, pass it as pairs and choose another output file.",
             "out",
         ) from error
     notes = [f"Resuming after {many(len(queries.history), 'answer')} in {ask.out}."]
@@ -124,7 +125,7 @@ def _queries(ask: Ask, state: dict[str, Any] | None) -> tuple[PairQueries, list[
         and set(map(frozenset, ask.pairs.cannot)) <= set(map(frozenset, known.cannot))
     ):
         notes.append(
-            "Imported pairs are read at the first start only; later changes to them are ignored. "
+            "Imported pairs are read only at the first start; later changes to them are ignored. "
             "Choose another output file to start from the current pairs."
         )
     return queries, notes

@@ -30,7 +30,8 @@ LOOKED_AT = 2000
 OUTSIDE = 0.1
 # The colour of the best pixels: visible on grey, on light and dark pages.
 MARK = (222, 95, 20)
-# A rail spans the 1st to 99th percentile of a feature; its ends are in per cent of the drawing.
+# The rail is a line from the 1st to the 99th percentile of a feature. Its ends are given in per
+# cent of the drawing.
 BEYOND_RAIL = 0.01
 RAIL = (17, 83)
 # Largest distance of a mark from the rail, relative to its length.
@@ -44,13 +45,14 @@ class ComparedValue:
     Attributes
     ----------
     name : str
-        The feature.
+        The name of the feature.
     texts : (str, str)
-        The values.
+        The values as text.
     difference : str
-        Their difference, in standard deviations of the feature.
+        The difference between the values, in standard deviations of the feature.
     places : (str or None, str or None)
-        Their horizontal positions on the rail; None for a missing value.
+        The horizontal positions of the values on the percentile line (rail), or None for a missing
+        value.
     """
 
     name: str
@@ -68,13 +70,14 @@ class ShownSamples:
     X : array or CSR matrix of shape (n_samples, n_features)
         The original values.
     ids : sequence of hashable
-        The id of each sample.
+        The ID of each sample.
     names : sequence of str
         The name of each feature.
     image_shape : (int, int), optional
-        Height and width, if each feature is a pixel.
+        The height and width of an image, if each feature is a pixel.
     curve : bool or array of int
-        Whether the features form a curve, as in a spectrum or a time series, or which of them do.
+        Whether the features form a curve, as in a spectrum or a time series, or the indices of the
+        features that do.
     texts : sequence of str, optional
         A text for each sample.
     pictures : dict of int to path, optional
@@ -86,9 +89,9 @@ class ShownSamples:
     encoded : collection of str
         Features encoded from dates or text; their values are shown with six digits.
     regions : dict of str to Region, optional
-        The region of a picture that each feature measures.
+        The region of a picture that each feature describes.
     thumbnails : Path, optional
-        The file of thumbnails of the pictures.
+        The file with the thumbnails of the pictures.
     """
 
     X: Any
@@ -110,7 +113,7 @@ class ShownSamples:
 
     @property
     def kind(self) -> Kind:
-        """How samples are displayed; explicitly passed content takes precedence over X."""
+        """The kind of display of the samples; content passed explicitly is preferred to X."""
         if self.pictures is not None:
             return "picture"
         if self.texts is not None:
@@ -129,13 +132,13 @@ class ShownSamples:
         return f"{count} {'has' if n_without == 1 else 'have'} no {what}." if n_without else ""
 
     def kind_of(self, row: int) -> Kind:
-        """How one sample is displayed in a list; without a picture, by its id."""
+        """The kind of display of a sample in a list; without a picture, its ID is displayed."""
         without = self.pictures is not None and row not in self.pictures
         return "values" if without else self.kind
 
     @cached_property
     def row_of(self) -> dict[Hashable, int]:
-        """The row of each sample id."""
+        """The row of each sample ID."""
         return {sample: row for row, sample in enumerate(self.ids)}
 
     def values(self, row: int) -> FloatArray:
@@ -242,7 +245,7 @@ class ShownSamples:
         return texts
 
     def _places(self, features: IntArray, values: FloatArray) -> FloatArray:
-        """Return positions relative to the rail of each feature: 0 and 1 are its ends."""
+        """Return positions on the percentile line (rail) of each feature; its ends are 0 and 1."""
         looked = np.sort(self._looked_at.cells(np.arange(self.n_looked_at), features), axis=0)
         last = np.maximum(np.isfinite(looked).sum(axis=0) - 1, 0)
         column = np.arange(len(features))
@@ -285,7 +288,7 @@ def _text(value: float) -> str:
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
-    r"""Encode an image as PNG: shape (height, width) is grey, (height, width, 3) is RGB.
+    r"""Encode an image of shape (height, width) for grey or (height, width, 3) for RGB as PNG.
 
     Examples
     --------

@@ -15,14 +15,14 @@ class WatchedFile:
     path : Path
         The file.
     holds_ours : callable
-        Returns whether the file contains what this process wrote.
+        A function that returns whether the file contains what this process wrote.
     beside : Path, optional
         Another file that must stay in place, whatever its content.
 
     Attributes
     ----------
     is_reported : bool
-        Whether the user has been told that the file is missing or was changed.
+        Whether the user has been informed that the file is missing or was changed.
     """
 
     def __init__(
@@ -35,7 +35,7 @@ class WatchedFile:
         self._left = self._look()
 
     def note(self) -> None:
-        """Remember the current state of the file as ours."""
+        """Record that this process wrote the current state of the file."""
         self._left = self._look()
         self.is_reported = False
 
@@ -45,7 +45,7 @@ class WatchedFile:
         return now is not None and self._left is not None and now[0] == self._left[0]
 
     def condition(self) -> str:
-        """Return "ours", "gone" or "changed"."""
+        """Return the condition of the file: "ours", "gone" or "changed"."""
         now = self._look()
         if now == self._left:
             self.is_reported = False
@@ -59,10 +59,10 @@ class WatchedFile:
         return "changed"
 
     def complaint(self) -> str:
-        """Return why the next answer must be refused; empty if it can be stored.
+        """Return the reason why the next answer cannot be stored, or "" if it can.
 
-        A missing file is reported once. If it is still missing at the next answer, it is written
-        again.
+        A missing file is reported once. If it is still missing at the next answer, a new file is
+        written.
         """
         condition = self.condition()
         if condition == "ours" or (condition == "gone" and self.is_reported):
@@ -70,17 +70,17 @@ class WatchedFile:
         self.is_reported = True
         if condition == "gone":
             return (
-                f"{self.path} was moved or deleted while this page was open. Put it back and "
-                "answer again. Otherwise the next answer creates a new file with all answers."
+                f"{self.path} was moved or deleted while this page was open. Put the file back and "
+                "answer again. Otherwise, the next answer creates a new file with all answers."
             )
         return (
             f"{self.path} was changed by another program while this page was open and will not be "
-            "overwritten. Restore it or move it to another folder, then answer again. Once it is "
-            "moved, a new file with all answers is created."
+            "overwritten. Restore the file or move it to another folder, then answer again. Once "
+            "it has been moved, a new file with all answers is created."
         )
 
     def _look(self) -> Look | None:
-        """Return inode, size and time of the file; None if it does not exist."""
+        """Return the inode, size and time of the file, or None if it does not exist."""
         try:
             found = self.path.stat()
         except OSError:

@@ -1,7 +1,7 @@
 """Compute rankings, checks and reports in a background process.
 
-Each function receives the file of the samples and links between rows, and returns its results by
-name.
+Each function receives the file of the samples and links between rows, and returns a dict of
+results.
 """
 
 import os
@@ -28,12 +28,12 @@ NICER = 10
 
 
 def start(parent: int, folder: Path) -> None:
-    """Initialize a process with low priority and no output that ends with its parent.
+    """Initialise a process with low priority and without output, which ends with its parent.
 
     Parameters
     ----------
     parent : int
-        The id of the page's process, which ends this one unless it is killed.
+        The ID of the process of the page, which ends this process unless it is killed.
     folder : Path
         The folder to delete if the parent is killed.
     """
@@ -60,7 +60,7 @@ def _held(file: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def rank(file: Path, links: Any, n_best: int) -> Found:
-    """Rank the features, and compute the cumulative share that the best of them explain."""
+    """Rank the features, and compute the cumulative proportion that the best of them explain."""
     selector = _fitted(_held(file)[0], links, n_best)
     path = selector.path_[np.isfinite(selector.path_)]  # empty if all features are constant
     return {"order": selector.order_, "path": tuple(path.tolist())}

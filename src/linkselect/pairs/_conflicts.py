@@ -18,8 +18,8 @@ LONGEST_SHOWN = 8
 FIRST_SHOWN, LAST_SHOWN = 4, 3
 
 CORRECT_THE_PAIRS = (
-    'Correct the pairs (Pairs.conflicts() lists all), or pass on_conflict="drop" to ignore '
-    "these cannot-links."
+    'Correct the pairs (Pairs.conflicts() lists all conflicts), or pass on_conflict="drop" to '
+    "ignore these cannot-links."
 )
 
 
@@ -47,7 +47,7 @@ class PairConflictError(GuidedValueError):
     problem : str
         The cannot-links and the chains of must-links that contradict them.
     hint : str
-        What to write instead.
+        Advice on how to resolve the conflicts.
     parameter : str
         The name of the invalid parameter.
     """
@@ -59,7 +59,7 @@ class PairConflictError(GuidedValueError):
 
 
 def describe_conflicts(pairs: Pairs) -> str:
-    """Describe how many cannot-links contradict the must-links, and the first three chains."""
+    """Describe the number of contradicting cannot-links and the first three conflicts."""
     n_conflicts = pairs.n_conflicts
     shown = "; ".join(map(str, pairs.conflicts(limit=3)))
     more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""

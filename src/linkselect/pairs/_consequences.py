@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def with_all_listed(pairs: Pairs, limit: int | None = None) -> Pairs:
-    """Return the pairs with all links that labels imply, listed after the others.
+    """Return pairs in which all links that labels imply are listed after the other links.
 
-    With `limit`, the list may end after that number of links of each kind.
+    If `limit` is given, the list may end after this number of implied links of each kind.
     """
     if not pairs._groupings:
         return pairs
@@ -35,7 +35,7 @@ def some_listed(
     n_samples: int | None = None,
     groupings: tuple[_groupings.Grouping, ...] = (),
 ) -> Pairs:
-    """Keep the listed links selected by two masks."""
+    """Return pairs with only those listed links that the two masks select."""
     marks = pairs._adaptive[0][must], pairs._adaptive[1][cannot]
     weights = pairs._weights[0][must], pairs._weights[1][cannot]
     links = pairs._must[must], pairs._cannot[cannot]
@@ -43,7 +43,7 @@ def some_listed(
 
 
 def with_fewer_labels(pairs: Pairs, most: int) -> Pairs:
-    """Keep all listed links and at most `most` evenly spaced labels of each grouping."""
+    """Return pairs with all listed links, but at most `most` evenly spaced labels per grouping."""
 
     def fewer(one: _groupings.Grouping) -> _groupings.Grouping:
         labelled = np.flatnonzero(one.classes >= 0)
@@ -57,7 +57,7 @@ def with_fewer_labels(pairs: Pairs, most: int) -> Pairs:
 
 
 def count_links(pairs: Pairs) -> tuple[int, int]:
-    """Count the must-links and the cannot-links."""
+    """Return the number of must-links and the number of cannot-links."""
     everywhere = np.zeros(len(pairs._ids), dtype=np.intp)
     groupings = pairs._groupings
     # A link with its own weight is listed even if labels imply it, but must count only once.
@@ -70,7 +70,7 @@ def count_links(pairs: Pairs) -> tuple[int, int]:
 
 
 def named_by(pairs: Pairs) -> IntArray:
-    """Return the codes of samples in at least one pair; labels may add samples without pairs."""
+    """Return the codes of the samples that are in at least one listed or implied pair."""
     found = _groupings.grouped(pairs._groupings, len(pairs._ids))
     found[pairs._must] = True
     found[pairs._cannot] = True
@@ -78,7 +78,7 @@ def named_by(pairs: Pairs) -> IntArray:
 
 
 def pair_that_names(pairs: Pairs, samples: Container[Hashable]) -> Pair:
-    """Return a pair that contains any of the given samples; there must be one."""
+    """Return a pair with at least one of the given samples; raise an error if there is none."""
     ids = pairs._ids
     named = np.array([sample in samples for sample in ids], dtype=bool)
     for links in (pairs._must, pairs._cannot):
@@ -89,16 +89,16 @@ def pair_that_names(pairs: Pairs, samples: Container[Hashable]) -> Pair:
         for row in np.flatnonzero(named & linked)[:1].tolist():
             a, b = sorted((row, int(grouping.linked(row).argmax())))
             return ids[a], ids[b]
-    raise LookupError("No pair names any of these samples.")
+    raise LookupError("No pair contains any of these samples.")
 
 
 def components_of(pairs: Pairs) -> IntArray:
-    """Return for each id the number of its group of samples connected by must-links."""
+    """Return, for each id, the number of its group of samples connected by must-links."""
     return _links.must_components(pairs._must, len(pairs._ids), pairs._groupings)
 
 
 def count_conflicts(pairs: Pairs) -> int:
-    """Count the cannot-links whose two samples are connected by must-links."""
+    """Return the number of cannot-links whose two samples are connected by must-links."""
     component, groupings = components_of(pairs), pairs._groupings
     listed = pairs._cannot[_links.inside(pairs._cannot, component)]
     n_implied = int(_groupings.are_implied(listed, groupings, alike=False).sum())
@@ -106,7 +106,7 @@ def count_conflicts(pairs: Pairs) -> int:
 
 
 def find_conflicts(pairs: Pairs, limit: int | None) -> tuple[Conflict, ...]:
-    """Explain conflicts, listed ones first; see `Pairs.conflicts`."""
+    """Return conflicts with explanations, listed cannot-links first; see `Pairs.conflicts`."""
     component, ids = components_of(pairs), pairs._ids
     ends = [pairs._cannot[_links.inside(pairs._cannot, component)][:limit]]
     ends += [
@@ -120,7 +120,7 @@ def find_conflicts(pairs: Pairs, limit: int | None) -> tuple[Conflict, ...]:
 
 
 def leave_conflicts_out(pairs: Pairs) -> Pairs:
-    """Remove the cannot-links that contradict must-links."""
+    """Return the pairs without the cannot-links that contradict must-links."""
     if not count_conflicts(pairs):
         return pairs
     if any((classes != parts).any() for classes, parts in pairs._groupings):
@@ -137,7 +137,7 @@ def leave_conflicts_out(pairs: Pairs) -> Pairs:
 
 
 def close(pairs: Pairs) -> Pairs:
-    """Add every pair that the others imply; there must be no conflict."""
+    """Return the pairs with all pairs that they imply, provided that there are no conflicts."""
     listed = with_all_listed(pairs)
     links, n_samples = (listed._must, listed._cannot), len(pairs._ids)
     closed = _links.closure_of(*links, n_samples)

@@ -1,4 +1,4 @@
-"""Pairs from a study design, which is given as columns of equal and different values."""
+"""Pairs that are implied by a study design, which is described by columns of a table."""
 
 from __future__ import annotations
 
@@ -31,13 +31,14 @@ def from_columns(
     max_pairs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Pairs:
-    """Create the pairs that a study design implies, such as replicates of a patient.
+    """Create the pairs that a study design implies, for example from replicates of a patient.
 
     Rows with equal values of `same` but different values of `across` form must-links. Rows with
     different values of `different` but equal values of `across` form cannot-links. Without
-    `across`, only `same` and `different` count. A row with a missing value forms no pairs that
-    depend on it. None, NaN, NaT and pandas.NA are missing, and so is the text `""` or `"nan"`, with
-    a warning. -1 is a value like any other.
+    `across`, only `same` and `different` are compared. A row with a missing value is not part of
+    any pair that depends on this value. None, NaN, NaT and pandas.NA are treated as missing. The
+    text `""` or `"nan"` is also treated as missing, with a warning. The value -1 has no special
+    meaning.
 
     Parameters
     ----------
@@ -46,21 +47,21 @@ def from_columns(
         numbers.
     same, different : str, optional
         The column whose equal values form must-links, and the column whose different values form
-        cannot-links. At least one is required.
+        cannot-links. At least one of them is required.
     across : str, optional
-        The column whose values differ in must-links and are equal in cannot-links, such as the
-        batch.
+        The column whose values must differ within must-links and be equal within cannot-links, such
+        as the batch.
     max_pairs : int, optional
-        The maximum number of pairs of each kind, which are drawn at random. Default: all, up to 10
-        million. There is no limit if `same` and `different` are one column and there is no
-        `across`.
+        The maximum number of pairs of each kind, which are drawn at random. Default: all pairs, up
+        to 10 million. There is no limit if `same` and `different` are the same column and `across`
+        is not given.
     random_state : int, RandomState instance or None, default=None
-        Determines the draw.
+        Determines the random draw of pairs.
 
     Returns
     -------
     Pairs
-        The pairs, with weight 1 and sorted by row.
+        The pairs, sorted by row and with weight 1.
 
     Examples
     --------
@@ -79,7 +80,7 @@ def from_columns(
     if len(set(n_rows)) > 1:
         raise GuidedValueError(
             f"The columns have different lengths: {', '.join(map(str, n_rows))}.",
-            "Pass one value for each sample, None where it is unknown.",
+            "Pass one value for each sample, or None if the value is unknown.",
             "frame",
         )
     ids = _ids(frame, n_rows[0])
@@ -104,36 +105,36 @@ def from_columns(
 def _check_arguments(same: Any, different: Any, max_pairs: Any) -> None:
     if same is None and different is None:
         raise GuidedValueError(
-            "Neither same nor different is set, so there is nothing to link.",
-            'Set one or both, such as same="patient" or different="disease".',
+            "Neither same nor different was passed, so no pairs can be created.",
+            'Pass one or both, for example same="patient" or different="disease".',
             "same",
         )
     is_number = isinstance(max_pairs, int | np.integer) and not isinstance(max_pairs, bool)
     if max_pairs is not None and not (is_number and max_pairs >= 1):
         raise GuidedValueError(
-            f"max_pairs={max_pairs!r}, but it is the maximum number of pairs of each kind: a whole "
-            "number, at least 1.",
-            "Omit it to keep all pairs.",
+            f"max_pairs={max_pairs!r}, but the maximum number of pairs of each kind must be a "
+            "whole number of at least 1.",
+            "Omit max_pairs to keep all pairs.",
             "max_pairs",
         )
 
 
 def _codes(frame: Any, name: Any, role: str) -> IntArray:
-    """Number the values of a column in order of first appearance; -1 if missing."""
+    """Return the values of a column as codes in order of first appearance; -1 if missing."""
     # A lazy frame has no length.
     has_length = hasattr(frame, "__len__")
     if not (has_length and (isinstance(frame, Mapping) or hasattr(frame, "columns"))):
         raise GuidedTypeError(
             f"frame is a {type(frame).__name__}, but must be a pandas or polars frame or a dict of "
             "columns.",
-            "Read or collect it first, for example with pandas.read_csv(path, index_col=0).",
+            "Read or collect the data first, for example with pandas.read_csv(path, index_col=0).",
             "frame",
         )
     names = list(frame if isinstance(frame, Mapping) else frame.columns)
     if not isinstance(name, Hashable):
         raise GuidedTypeError(
             f"{role}={name!r}, but it must be the name of one column.",
-            "Combine several columns into one first.",
+            "First combine several columns into one.",
             role,
         )
     if name not in names:
@@ -142,7 +143,7 @@ def _codes(frame: Any, name: Any, role: str) -> IntArray:
     column = frame[name]
     if getattr(column, "ndim", 1) != 1:
         raise GuidedValueError(
-            f"The frame has several columns named {name!r}, but {role} must be one column.",
+            f"The frame has several columns named {name!r}, but {role} must refer to one column.",
             "Rename all but one.",
             role,
         )
@@ -177,8 +178,8 @@ def _ids(frame: Any, n_rows: int) -> tuple[Any, ...]:
     ids = check_ids(getattr(frame, "index", range(n_rows)), n_rows)
     if any(is_missing(sample, minus_one=False) for sample in ids):
         raise GuidedValueError(
-            "The index of the frame has a missing value, but its values are the sample ids.",
-            "Give every row an id, or use row numbers: frame.reset_index(drop=True).",
+            "The index of the frame has a missing value, but the index provides the sample ids.",
+            "Assign an id to every row, or use row numbers: frame.reset_index(drop=True).",
             "frame",
         )
     return ids
@@ -191,7 +192,7 @@ def _links(
     kind: str,
     generator: np.random.Generator,
 ) -> IntArray:
-    """Link rows that are equal in `outer` and differ in `inner`; at most `most`, at random."""
+    """Return pairs of rows with equal `outer` and different `inner`, at most `most` at random."""
     rows = np.flatnonzero((outer >= 0) & (inner >= 0))
     rows = rows[np.lexsort((inner[rows], outer[rows]))]
     if not len(rows):
@@ -214,7 +215,7 @@ def _links(
 
 
 def _check_found(pairs: Pairs, roles: Mapping[str, Any], columns: Mapping[Any, IntArray]) -> None:
-    """Raise an error if a design implies no pairs; warn if it implies only one of two kinds."""
+    """Raise an error if a design implies no pairs; warn if one requested kind is missing."""
     same, different, across = roles["same"], roles["different"], roles["across"]
     problems = []
     if same is not None and not pairs.n_must:

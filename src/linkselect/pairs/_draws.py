@@ -1,4 +1,4 @@
-"""Random pairs, drawn by number without a list; the partners of each row are one range."""
+"""Random draws of numbered pairs, without a list of all pairs."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def draw_numbers(n_available: int, size: int, generator: np.random.Generator) ->
 
 
 def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArray:
-    """Return pairs by their numbers among all (i, j) with `start[i] <= j < start[i] + count[i]`.
+    """Return numbered pairs from all (i, j) with `start[i] <= j < start[i] + count[i]`.
 
     Examples
     --------
@@ -33,6 +33,6 @@ def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArr
 
 
 def by_row(links: IntArray) -> IntArray:
-    """Sort links, and the two samples of each, by row."""
+    """Sort the links and the two samples of each link by row number."""
     ends = np.sort(links, axis=1)
     return ends[np.lexsort(ends.T[::-1])]

@@ -1,4 +1,4 @@
-"""Labels as groups of samples, whose implied links are counted and found without a list."""
+"""Groups of samples defined by labels, and operations on the links that the groups imply."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from linkselect._arrays import BoolArray, IntArray
 
 
 class Grouping(NamedTuple):
-    """Labels of samples: must-links within classes, cannot-links between parts."""
+    """Labels that imply must-links within classes and cannot-links between parts."""
 
     classes: IntArray
-    """The class of each sample, from 0, or -1 for none."""
+    """Class number of each sample, from 0, or -1 if it has no class."""
     parts: IntArray
-    """The same, or groups connected by must-links if contradicting cannot-links were removed."""
+    """The class of each sample, or its group of must-links if conflicts were removed."""
 
     def at(self, rows: IntArray, n_samples: int) -> Grouping:
-        """Move the samples to other rows; a negative row removes a sample."""
+        """Return the grouping with samples moved to other rows; a negative row removes a sample."""
         placed = np.full((2, n_samples), -1, dtype=np.intp)
         placed[:, rows[rows >= 0]] = np.stack(self)[:, rows >= 0]
         return Grouping(*placed)
 
     def linked(self, row: int) -> BoolArray:
-        """Return which samples are linked to a sample, which must have a class."""
+        """Return a mask of the samples that are linked to a given sample of any class."""
         others = (self.classes == self.classes[row]) | (self.parts != self.parts[row])
         others[row] = False
         return others & (self.classes >= 0)
@@ -35,7 +35,7 @@ Groupings = Sequence[Grouping]
 
 
 def meet(some: IntArray, others: IntArray) -> IntArray:
-    """Number the intersections of two groupings; -1 if a sample is in no group of one of them.
+    """Number the intersections of two groupings; samples that lack a group in one of them get -1.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def meet(some: IntArray, others: IntArray) -> IntArray:
 
 
 def group_sizes(codes: IntArray) -> IntArray:
-    """Return the size of each sample's group; 0 without a group."""
+    """Return the size of each sample's group, or 0 if the sample has no group."""
     return np.where(codes >= 0, np.bincount(codes[codes >= 0], minlength=1)[codes], 0)
 
 
@@ -60,7 +60,7 @@ def _n_within(codes: IntArray) -> int:
 
 
 def count_alike(groupings: Groupings, within: IntArray) -> int:
-    """Count the pairs within groups of `within` that are must-links of at least one grouping."""
+    """Count the pairs in the groups `within` that are must-links in at least one grouping."""
     if not groupings or not _n_within(within):
         return 0
     first, *others = groupings
@@ -69,7 +69,7 @@ def count_alike(groupings: Groupings, within: IntArray) -> int:
 
 
 def count_apart(groupings: Groupings, within: IntArray) -> int:
-    """Count the pairs within groups of `within` that are cannot-links of at least one grouping."""
+    """Count the pairs in the groups `within` that are cannot-links in at least one grouping."""
     if not groupings or not _n_within(within):
         return 0
     first, *others = groupings
@@ -81,7 +81,7 @@ def count_apart(groupings: Groupings, within: IntArray) -> int:
 
 
 def are_implied(links: IntArray, groupings: Groupings, *, alike: bool) -> BoolArray:
-    """Return which links are must-links (if `alike`) or cannot-links of at least one grouping."""
+    """Return a mask of the links that any grouping implies as must-links or as cannot-links."""
     found = np.zeros(len(links), dtype=bool)
     for classes, parts in groupings:
         ends = (classes if alike else parts)[links]
@@ -90,7 +90,7 @@ def are_implied(links: IntArray, groupings: Groupings, *, alike: bool) -> BoolAr
 
 
 def grouped(groupings: Groupings, n_samples: int) -> BoolArray:
-    """Return which samples have a link in at least one grouping."""
+    """Return a mask of the samples that have a link in at least one grouping."""
     found = np.zeros(n_samples, dtype=bool)
     for classes, parts in groupings:
         n_labelled = int(np.count_nonzero(classes >= 0))
@@ -102,18 +102,18 @@ def grouped(groupings: Groupings, n_samples: int) -> BoolArray:
 def list_links(
     codes: IntArray, *, alike: bool, within: IntArray | None = None, limit: int | None = None
 ) -> IntArray:
-    """List the links within or between classes, by row.
+    """Return the links within or between classes, sorted by row.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
-        The class of each sample, or -1 for none.
+        Class of each sample, or -1 if it has no class.
     alike : bool
-        Whether to list the links within classes or those between them.
+        Whether to return the links within classes; otherwise, the links between classes.
     within : ndarray of shape (n_samples,), optional
-        Group codes; only links within these groups are listed. Default: all.
+        Group of each sample. Only links within these groups are returned. Default: all links.
     limit : int, optional
-        The maximum number of links. Default: all.
+        The maximum number of links to return. Default: all links.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def list_links(
 
 
 def needed(groupings: Groupings) -> tuple[Grouping, ...]:
-    """Remove groupings without links, and those whose links another grouping implies."""
+    """Remove groupings without links and groupings whose links are implied by another grouping."""
     kept: list[Grouping] = []
     for one in sorted(groupings, key=lambda some: -np.count_nonzero(some.classes >= 0)):
         if np.count_nonzero(one.classes >= 0) > 1 and not any(_holds(other, one) for other in kept):
@@ -151,7 +151,7 @@ def are_same(one: Grouping, other: Grouping) -> bool:
 
 
 def _holds(larger: Grouping, smaller: Grouping) -> bool:
-    """Return whether the larger grouping has all samples of the smaller, in the same classes."""
+    """Return whether `larger` contains all samples of `smaller` in the same classes."""
     known = smaller.classes >= 0
     if (larger.classes[known] < 0).any():
         return False

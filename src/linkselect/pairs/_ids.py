@@ -1,4 +1,4 @@
-"""Sample ids in pairs."""
+"""Checks and conversion of sample ids."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
@@ -11,7 +11,7 @@ from linkselect._messages import GuidedValueError, many
 
 
 def plain_id(sample: Any) -> Any:
-    """Convert a NumPy scalar to the equal Python value, so that ids can be written to files."""
+    """Convert a NumPy scalar to a Python value, so that sample ids can be written to files."""
     return sample.item() if isinstance(sample, np.generic) else sample
 
 
@@ -25,7 +25,7 @@ def numbering() -> defaultdict[Any, int]:
 def renamed(
     ids: Iterable[Any], name: Callable[[Any], Hashable]
 ) -> tuple[tuple[Hashable, ...], IntArray]:
-    """Rename samples; return the distinct new ids, and the index among them of each old id."""
+    """Return the distinct new ids of renamed samples, and the index of the new id of each."""
     codes = numbering()
     became = np.fromiter(map(codes.__getitem__, map(name, ids)), dtype=np.intp)
     return tuple(codes), became
@@ -49,7 +49,7 @@ def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable,
     if distinct < n_samples:
         repeated = Counter(ids).most_common(1)[0][0]
         raise GuidedValueError(
-            f"Duplicate sample id {repeated!r}: pairs cannot distinguish between its rows.",
+            f"Duplicate sample id {repeated!r}: pairs cannot distinguish between these rows.",
             "Make the ids unique (pandas: frame.reset_index(drop=True); AnnData: "
             "adata.obs_names_make_unique()).",
         )
@@ -57,7 +57,7 @@ def check_ids(sample_ids: Iterable[Hashable], n_samples: int) -> tuple[Hashable,
 
 
 def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
-    """Raise an error if `n_samples` is given and ids are not row numbers below it."""
+    """Raise an error if `n_samples` is given and any id is not a row number below it."""
     if n_samples is None:
         return
     if not isinstance(n_samples, int | np.integer) or n_samples < 1:
@@ -65,7 +65,7 @@ def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
     for sample in ids:
         if not isinstance(sample, int | np.integer) or not 0 <= sample < n_samples:
             raise GuidedValueError(
-                f"A pair names {sample!r}, but with n_samples={n_samples}, samples must be row "
+                f"A pair contains {sample!r}, but with n_samples={n_samples}, samples must be row "
                 f"numbers from 0 to {n_samples - 1}.",
                 "Omit n_samples to use other ids.",
             )
@@ -74,7 +74,7 @@ def check_row_numbers(ids: Iterable[Any], n_samples: Any) -> None:
 def spelt_otherwise(
     absent: Sequence[Hashable], present: Iterable[Hashable]
 ) -> dict[Hashable, Hashable]:
-    """Map absent ids to present ids of another type or spelling."""
+    """Map absent ids to present ids that differ only in type or spelling."""
     wanted = {_spelling(sample) for sample in absent}
     if not any(isinstance(sample, str) for sample in absent):
         # Whole numbers have one spelling, so only text can be another spelling of them.

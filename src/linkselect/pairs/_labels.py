@@ -1,4 +1,4 @@
-"""Labels as codes, missing labels, and the links that labels imply."""
+"""Class codes of labels, detection of missing labels, and links that labels imply."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NO_LABEL = ("", "nan", "NaN", "NAN")
 def label_array(y: Any, minus_one: bool = True) -> NDArray[Any]:
     """Return labels as an array that preserves missing labels.
 
-    `numpy.asarray` converts NaN and -1 in a list of text to text, and ignores the mask of a masked
-    array. Empty text and `"nan"` also become missing.
+    By contrast, `numpy.asarray` converts NaN and -1 in a list of text to text, and ignores the mask
+    of a masked array. Empty text and the text `"nan"` are also treated as missing labels.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def _without(labels: NDArray[Any], missing: BoolArray) -> NDArray[Any]:
 
 
 def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
-    """Return which labels are text that means a missing label."""
+    """Return a mask of the labels that are empty text or other text for a missing label."""
     if labels.dtype.kind in "US":
         return np.isin(np.strings.strip(labels), np.array(NO_LABEL, dtype=labels.dtype.kind))
     if labels.dtype.kind == "O":
@@ -68,7 +68,7 @@ def _is_empty_text(labels: NDArray[Any]) -> BoolArray:
 
 
 def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
-    """Warn if text such as "nan" is read as a missing label, as it may be a class."""
+    """Warn if text such as "nan" is treated as a missing label, because it may be a class name."""
     labels = np.asarray(y, dtype=None if hasattr(y, "dtype") else object)
     empty = _is_empty_text(labels)
     if empty.any():
@@ -78,26 +78,26 @@ def warn_of_text(y: Any, noun: str = "label", of: str = "") -> None:
         warn_user(
             f"{empty.sum():,} of {many(labels.size, noun)}{of} {verb} {' or '.join(found)} and "
             f"{verb} treated as missing.",
-            hint=f'If it is a {meant}, rename it, for example to "none".',
+            hint=f'If this text is a {meant}, rename it, for example to "none".',
         )
 
 
 def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArray[Any]]:
-    """Number the classes of y; unlabelled samples (-1, None, NaN or NaT) get -1.
+    """Convert labels to class codes, with -1 for unlabelled samples (-1, None, NaN or NaT).
 
     Parameters
     ----------
     y : array-like of shape (n_samples,)
-        The labels, of one type.
+        The labels, all of the same type.
     minus_one : bool, default=True
         Whether -1 means unlabelled; otherwise it is a class.
 
     Returns
     -------
     codes : ndarray of shape (n_samples,)
-        0 to n_classes - 1, or -1.
+        Class code of each sample, from 0 to n_classes - 1, or -1 if it is unlabelled.
     classes : ndarray of shape (n_classes,)
-        The label of each code.
+        The label of each class code.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
 
 
 def known_labels(labels: NDArray[Any], minus_one: bool = True) -> BoolArray:
-    """Return which labels of `label_array` are not missing."""
+    """Return a mask of the labels that are not missing, for an array made by `label_array`."""
     if labels.dtype.kind == "O":
         return np.array([not is_missing(label, minus_one) for label in labels], dtype=bool)
     known: BoolArray = labels == labels
@@ -134,7 +134,7 @@ def known_labels(labels: NDArray[Any], minus_one: bool = True) -> BoolArray:
 
 @dataclass(frozen=True)
 class LoneClass:
-    """The only labelled class if other samples have the label -1, which may be meant as a class.
+    """The only class of y apart from the label -1, which may be intended as a second class.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class LoneClass:
 
     @classmethod
     def find(cls, y: ArrayLike, codes: IntArray, classes: NDArray[Any]) -> LoneClass | None:
-        """Return the class of y, coded by `encode_labels`, if it is the only one except -1."""
+        """Return the only class of y if other samples have the label -1, otherwise None."""
         if len(classes) != 1:
             return None
         unknown = label_array(y)[codes < 0]
@@ -160,12 +160,12 @@ class LoneClass:
 
     @property
     def is_one(self) -> bool:
-        """Whether the class is 1: with labels -1 and 1, -1 hardly ever means unlabelled."""
+        """Whether the class is 1, because with labels -1 and 1, -1 rarely means unlabelled."""
         return bool(self.label == 1)
 
     @property
     def problem(self) -> str:
-        """How -1 is interpreted."""
+        """Explanation of how -1 is interpreted."""
         return (
             f"y has only one class, {self.label!s}, and {many(self.n_minus_one, 'sample')} with "
             "the label -1, which means unlabelled here."
@@ -173,7 +173,7 @@ class LoneClass:
 
     @property
     def hint(self) -> str:
-        """How to use -1 as a class."""
+        """Advice on how to use -1 as a class."""
         return "If -1 is a class, rename it: y = np.where(y == -1, 0, y)."
 
     def error(self) -> GuidedValueError:
@@ -201,7 +201,7 @@ def links_of_labels(
     n_cannot: int | None,
     random_state: Any,
 ) -> tuple[Any, ...]:
-    """Return the arguments of `Pairs._set`: links that were drawn, or classes instead of all links.
+    """Return the arguments of `Pairs._set`, which contain either drawn links or classes.
 
     The parameters are those of `Pairs.from_labels`.
     """
@@ -225,21 +225,21 @@ def links_of_labels(
 def draw_links(
     codes: IntArray, n_must: int | None, n_cannot: int | None, rng: np.random.RandomState
 ) -> tuple[IntArray, IntArray]:
-    """Draw must-links within classes and cannot-links between them, without listing all.
+    """Draw must-links within classes and cannot-links between classes without listing all links.
 
     Parameters
     ----------
     codes : ndarray of shape (n_samples,)
-        The class of each sample, from 0, or -1 for none.
+        Class number of each sample, from 0, or -1 if it has no class.
     n_must, n_cannot : int or None
-        The number of links to draw without replacement; None for all.
+        The number of links to draw without replacement, or None for all links.
     rng : RandomState
-        Determines the draw.
+        Random number generator of the draw.
 
     Returns
     -------
     must, cannot : ndarray of shape (n_links, 2)
-        Row numbers, sorted within each link and by link.
+        Row numbers of the samples, sorted within each link and across links.
     """
     by_class = np.argsort(codes, kind="stable")[np.count_nonzero(codes < 0) :]
     sizes = np.bincount(codes[by_class]) if by_class.size else np.zeros(0, dtype=np.intp)
@@ -249,13 +249,13 @@ def draw_links(
 
 
 def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> IntArray:
-    """Draw distinct numbers of pairs below `total`, without listing all."""
+    """Draw distinct pair numbers below `total` without listing all numbers."""
     if wanted is None:
         return np.arange(total)
     if not isinstance(wanted, int | np.integer) or not 0 <= wanted <= total:
         raise GuidedValueError(
             f"n_{kind}={wanted!r}, but the labels imply {many(total, f'{kind}-link')}.",
-            f"Choose 0 to {total}, or None for all.",
+            f"Choose a number from 0 to {total}, or None for all links.",
             f"n_{kind}",
         )
     if wanted == 0:
@@ -264,7 +264,7 @@ def _draw(total: int, wanted: Any, kind: str, rng: np.random.RandomState) -> Int
 
 
 def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
-    """Draw pairs of positions within consecutive classes of the given sizes."""
+    """Draw pairs of positions in the same class, for samples that are sorted by class."""
     ends = np.cumsum(sizes * (sizes - 1) // 2)
     number = _draw(int(ends[-1]) if len(ends) else 0, wanted, "must", rng)
     group = np.searchsorted(ends, number, side="right")
@@ -279,7 +279,7 @@ def _draw_within(sizes: IntArray, wanted: int | None, rng: np.random.RandomState
 
 
 def _draw_between(sizes: IntArray, wanted: int | None, rng: np.random.RandomState) -> IntArray:
-    """Draw pairs of positions in different consecutive classes of the given sizes."""
+    """Draw pairs of positions in different classes, for samples that are sorted by class."""
     # The partners of each sample are all samples of later classes.
     start = np.repeat(np.cumsum(sizes), sizes)
     count = sizes.sum() - start

@@ -1,4 +1,4 @@
-"""Links as arrays of two columns of sample numbers from 0, with one row per link."""
+"""Operations on links, which are stored as arrays with one row of two sample codes per link."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator, Sequence
@@ -25,11 +25,11 @@ def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArra
     Parameters
     ----------
     pairs : array of shape (n_pairs, 2) or iterable of 2-tuples
-        The pairs as passed by a user.
+        The pairs that the user passed.
     kind : {"must", "cannot", "adaptive"}
-        The parameter name for errors.
+        The parameter name for error messages.
     codes : dict from `numbering`
-        The number of each id.
+        The code of each sample id.
     """
     if hasattr(pairs, "columns"):
         raise GuidedTypeError(
@@ -47,7 +47,7 @@ def encode_links(pairs: Any, kind: str, codes: defaultdict[Any, int]) -> IntArra
 
 
 def _ends_of_array(pairs: NDArray[Any]) -> Iterator[Hashable]:
-    """Yield the samples of pairs; only a few are Python objects at any time."""
+    """Yield the samples of pairs, converting only a few at a time to Python objects."""
     for start in range(0, len(pairs), ROWS_AT_ONCE):
         yield from pairs[start : start + ROWS_AT_ONCE].ravel().tolist()
 
@@ -99,7 +99,7 @@ def checked(
             if missing[a] or missing[b]:
                 what = " with a missing sample id"
             raise GuidedValueError(
-                f"{kind} contains the pair ({ids[a]!r}, {ids[b]!r}){what}.", "Remove it."
+                f"{kind} contains the pair ({ids[a]!r}, {ids[b]!r}){what}.", "Remove this pair."
             )
     marks = mark_adaptive(chosen, must, cannot, ids)
     own = _check_weights(weights[0], "must", must, ids)
@@ -109,7 +109,7 @@ def checked(
 
 
 def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hashable]) -> FloatArray:
-    """Return one positive weight for each link; 1 if none were given."""
+    """Return one positive weight for each link; all weights are 1 if none were passed."""
     if weights is None:
         return np.ones(len(links))
     try:
@@ -130,9 +130,9 @@ def _check_weights(weights: Any, kind: str, links: IntArray, ids: Sequence[Hasha
     if len(wrong):
         a, b = links[wrong[0]].tolist()
         raise GuidedValueError(
-            f"{kind}_weights gives the pair ({ids[a]!r}, {ids[b]!r}) the weight "
-            f"{found[wrong[0]]:g}, but weights must be positive and finite.",
-            "Omit pairs that should not count.",
+            f"{kind}_weights contains {found[wrong[0]]:g} for the pair ({ids[a]!r}, {ids[b]!r}), "
+            "but weights must be positive and finite.",
+            "Omit pairs that should not be used.",
             f"{kind}_weights",
         )
     return found
@@ -147,11 +147,11 @@ def once(
     *,
     alike: bool,
 ) -> tuple[IntArray, BoolArray, FloatArray]:
-    """Remove duplicate links, also in reverse order; the arrays returned are read-only.
+    """Return the distinct links as read-only arrays, treating reversed links as duplicates.
 
-    A duplicate link has its largest weight, and is adaptive only if all its copies are: a link that
-    was also drawn independently of the data can be used for validation. A link that labels imply
-    is kept only if its weight is greater than 1.
+    Of duplicate links, the largest weight is kept. A link is adaptive only if all its duplicates
+    are adaptive, because a link that was also drawn independently of the data can be used for
+    validation. A link that labels imply is kept only if its weight is greater than 1.
     """
     marks = np.zeros(len(links), dtype=bool) if adaptive is None else adaptive
     keys = _keys(links, n_samples)
@@ -173,7 +173,7 @@ def once(
 def weights_of(
     links: IntArray, listed: IntArray, weights: FloatArray, n_samples: int
 ) -> FloatArray:
-    """Return the weight of each link in a list of weighted links; 1 if it is absent."""
+    """Return the weight of each link according to a list of weighted links; 1 if it is absent."""
     found = np.ones(len(links))
     keys = _keys(links, n_samples), _keys(listed, n_samples)
     _, here, there = np.intersect1d(*keys, assume_unique=True, return_indices=True)
@@ -182,17 +182,17 @@ def weights_of(
 
 
 def first_of_each(links: IntArray, n_samples: int) -> IntArray:
-    """Remove duplicate links, also in reverse order, and keep the first of each."""
+    """Keep the first link of all duplicate links, treating reversed links as duplicates."""
     return links[np.sort(np.unique(_keys(links, n_samples), return_index=True)[1])]
 
 
 def is_among(links: IntArray, others: IntArray, n_samples: int) -> BoolArray:
-    """Return which links are among others, also in reverse order."""
+    """Return a mask of the links that are in `others`, in either order of their samples."""
     return np.isin(_keys(links, n_samples), _keys(others, n_samples))
 
 
 def _keys(links: IntArray, n_samples: int) -> IntArray:
-    """Return a number for each link, independent of the order of its samples."""
+    """Return a unique number for each link, independent of the order of its two samples."""
     ends = np.sort(links, axis=1)
     return ends[:, 0] * max(n_samples, 1) + ends[:, 1]
 
@@ -212,7 +212,7 @@ def must_components(must: IntArray, n_samples: int, groupings: Groupings = ()) -
 
 
 def _must_graph(must: IntArray, n_samples: int, groupings: Groupings) -> csr_array:
-    """Return a graph of samples with one extra node per link and class.
+    """Return a graph of samples with one additional node per link and per class.
 
     Each sample is connected to the nodes of its links and classes, so that the size of the graph is
     linear in the number of labels.
@@ -229,13 +229,13 @@ def _must_graph(must: IntArray, n_samples: int, groupings: Groupings) -> csr_arr
 
 
 def link_graph(links: IntArray, n_samples: int) -> csr_array:
-    """Return the matrix of the number of links from each row to each column."""
+    """Return a sparse matrix with the number of links from each sample to each other sample."""
     ones = np.ones(len(links))
     return coo_array((ones, (links[:, 0], links[:, 1])), shape=(n_samples, n_samples)).tocsr()
 
 
 def members_of(codes: IntArray) -> list[IntArray]:
-    """Return the samples of each group, in the order of group codes; negative means no group.
+    """Return the samples of each group, in the order of codes; negative codes mean no group.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def members_of(codes: IntArray) -> list[IntArray]:
 
 
 def inside(links: IntArray, groups: IntArray) -> BoolArray:
-    """Return which links have both samples in the same group."""
+    """Return a mask of the links whose two samples are in the same group."""
     return groups[links[:, 0]] == groups[links[:, 1]]
 
 
@@ -272,7 +272,7 @@ def chains(
 
 
 def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArray, IntArray]:
-    """Return all links that the given links imply; there must be no conflict."""
+    """Return all links that the given links imply, provided that there are no conflicts."""
     component = must_components(must, n_samples)
     members = members_of(component)
     apart = np.unique(np.sort(component[cannot], axis=1), axis=0)
@@ -282,7 +282,7 @@ def closure_of(must: IntArray, cannot: IntArray, n_samples: int) -> tuple[IntArr
 
 
 def links_within(codes: IntArray) -> IntArray:
-    """List all pairs of samples within groups, group by group; negative means no group.
+    """Return all pairs of samples within groups; negative codes mean no group.
 
     Examples
     --------
@@ -306,7 +306,7 @@ Adaptive = tuple[BoolArray, BoolArray]
 def mark_adaptive(
     chosen: IntArray, must: IntArray, cannot: IntArray, ids: tuple[Hashable, ...]
 ) -> Adaptive:
-    """Return which links are adaptive; raise an error if an adaptive pair is not a link."""
+    """Return masks of the adaptive links; raise an error if an adaptive pair is not a link."""
     if not len(chosen):
         return np.zeros(len(must), dtype=bool), np.zeros(len(cannot), dtype=bool)
     unknown = chosen[~is_among(chosen, np.concatenate([must, cannot]), len(ids))]
@@ -315,7 +315,7 @@ def mark_adaptive(
         raise GuidedValueError(
             f"adaptive contains the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link "
             "nor a cannot-link.",
-            "In adaptive, repeat only pairs of must and cannot.",
+            "Pass only pairs that are also in must or cannot as adaptive.",
             "adaptive",
         )
     return is_among(must, chosen, len(ids)), is_among(cannot, chosen, len(ids))
@@ -327,9 +327,9 @@ def mark_implied(
     adaptive: Adaptive,
     n_samples: int,
 ) -> Adaptive:
-    """Mark as adaptive all links of a closure that are not listed as non-adaptive.
+    """Return masks of the adaptive links of a closure: all except listed non-adaptive links.
 
-    Links are marked only if some of the listed ones are adaptive.
+    If no listed link is adaptive, no link of the closure is marked as adaptive.
     """
     if not any(marks.any() for marks in adaptive):
         return np.zeros(len(closed[0]), dtype=bool), np.zeros(len(closed[1]), dtype=bool)

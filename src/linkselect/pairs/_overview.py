@@ -1,4 +1,4 @@
-"""Counts of pairs, and their display in notebooks with groups and conflicts."""
+"""Counts of pairs, and a notebook view of pairs with groups and conflicts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ WIDTH = 80
 
 
 def pairs_view(pairs: Pairs) -> str:
-    """Return pairs as HTML."""
+    """Return an HTML view of pairs."""
     groups = [group for group in pairs.components() if len(group) > 1]
     n_named = len(pairs.ids)
     shown = with_all_listed(pairs, SHOWN + 1)
@@ -28,7 +28,7 @@ def pairs_view(pairs: Pairs) -> str:
     rows = [
         ("must-links", f"{pairs.n_must:,}", _first(shown.must)),
         ("cannot-links", f"{pairs.n_cannot:,}", _first(shown.cannot)),
-        ("samples named", f"{n_named:,}{of_all}", _first(pairs.ids)),
+        ("samples in pairs", f"{n_named:,}{of_all}", _first(pairs.ids)),
         ("groups joined by must-links", f"{len(groups):,}", _first(groups)),
         ("conflicts", f"{pairs.n_conflicts:,}", ""),
     ]
@@ -57,7 +57,7 @@ def _explained(pairs: Pairs) -> str:
 def count_pairs(
     pairs: Pairs, sample_ids: Iterable[Hashable] | None, n_samples: int | None
 ) -> dict[str, Any]:
-    """Count pairs over all samples or over those of one fold; see `Pairs.summary`."""
+    """Count the pairs among all samples or among those of one fold; see `Pairs.summary`."""
     kept = pairs
     if sample_ids is not None:
         present = set(sample_ids)

@@ -1,4 +1,4 @@
-"""Pairs in frames, CSV files and JSON files; files are written only if all ids are preserved."""
+"""Conversion of pairs from frames, and CSV and JSON files of pairs that preserve all ids."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def read_frame(frame: Any) -> tuple[Any, ...]:
         )
         raise GuidedValueError(
             f"A frame of pairs must have the columns a, b and link, but {what}.",
-            'Rename them: frame.rename(columns={"first": "a", "second": "b"}). For tuples, write '
-            "Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
+            'Rename the columns: frame.rename(columns={"first": "a", "second": "b"}). For tuples, '
+            "write Pairs(must=[(0, 3)], cannot=[(0, 60)]).",
             "frame",
         )
     found = Gathered()
@@ -74,7 +74,7 @@ def read_frame(frame: Any) -> tuple[Any, ...]:
 
 
 class Gathered:
-    """Pairs that are read one by one and stored as numbers instead of Python objects."""
+    """Collection of pairs that are added one by one and stored as numbers to save memory."""
 
     def __init__(self) -> None:
         self.codes = numbering()
@@ -85,7 +85,7 @@ class Gathered:
         self.word = cache(_word)
 
     def add(self, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
-        """Add a pair; `how` is its value in the column drawn."""
+        """Add a pair, where `how` is its value in the column `drawn`."""
         try:
             self.weights[kind].append(float(weight))
         except (TypeError, ValueError):
@@ -97,8 +97,8 @@ class Gathered:
         if word not in ("random", "adaptive"):
             raise GuidedValueError(
                 f"{where} has drawn={how!r} for the pair {pair[0]!r}, {pair[1]!r}.",
-                "The column drawn must contain random, or adaptive for a pair chosen by looking at "
-                "the samples.",
+                "The column drawn must contain random, or adaptive for pairs that were chosen by "
+                "looking at the samples.",
             )
         try:
             ends = [self.codes[sample] for sample in pair]
@@ -111,7 +111,7 @@ class Gathered:
             self.links["adaptive"].extend(ends)
 
     def parts(self, id_type: IdType | None = None) -> tuple[Any, ...]:
-        """Return ids, links and weights; ids are converted by `id_type`."""
+        """Return the ids, links and weights, with ids converted by `id_type`."""
         links = [np.array(ends, dtype=np.intp).reshape(-1, 2) for ends in self.links.values()]
         weights = [np.array(own) for own in self.weights.values()]
         if id_type is None:
@@ -125,19 +125,19 @@ def _word(value: Any) -> str:
 
 
 def _kind_of(link: Any) -> str:
-    """Return must or cannot for a spelling such as Must-Link, and other text in lower case."""
+    """Return must or cannot for spellings such as Must-Link, and other text in lower case."""
     return SPELLED.sub(r"\1", _word(link))
 
 
 def _as_words(link: Any) -> str:
-    """Suggest how to convert numbers or Booleans to words, since their meaning is ambiguous."""
+    """Return a hint on how to replace numbers or Booleans, whose meaning is ambiguous, by words."""
     if isinstance(link, bool):
         words = "{True: 'must', False: 'cannot'}"
     elif link in (1, 0, -1):
         words = f"{{1: 'must', {0 if link == 0 else -1}: 'cannot'}}"
     else:
         return ""
-    return f' If this is their meaning, write: frame["link"] = frame["link"].map({words}).'
+    return f' If the values have this meaning, write: frame["link"] = frame["link"].map({words}).'
 
 
 def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[Any, ...]:
@@ -156,7 +156,7 @@ def write_csv(path: str | PathLike[str], pairs: Pairs, id_type: IdType | None) -
 
 
 def check_csv_ids(ids: Sequence[Hashable], id_type: IdType | None) -> None:
-    """Raise an error if ids would change when written to and read from a CSV file."""
+    """Raise an error if ids would change when they are written to a CSV file and read again."""
     _check_given_back(ids, partial(_through_csv, id_type), "CSV", NAME_OTHERWISE_IN_CSV)
 
 
@@ -167,7 +167,7 @@ def csv_content(pairs: Pairs) -> bytes:
 
 
 def _weights_of(pairs: Pairs) -> Listed:
-    """Return the weights if any differs from 1, else an empty dictionary."""
+    """Return the weights if any differs from 1, otherwise an empty dictionary."""
     found: Listed = {name: getattr(pairs, name) for name in WEIGHTS}
     return found if set(chain(*found.values())) - {1.0} else {}
 
@@ -211,7 +211,7 @@ def _read_lines(lines: Iterable[str], name: str) -> Gathered:
         if not {"a", "b", "link"} <= place.keys():
             raise ValueError(
                 f"{name} begins with the line {shown(header.strip())}, but a file of pairs must "
-                "begin with a,b,link."
+                "begin with the header a,b,link."
             )
         needed = place["a"], place["b"], place["link"]
         for cells in filter(None, reader):
@@ -251,7 +251,7 @@ def _csv_text(must: Links, cannot: Links, adaptive: Links, weights: Listed) -> s
 
 
 def _through_csv(id_type: IdType | None, ids: Sequence[Hashable]) -> list[Hashable]:
-    """Return ids as `read_csv` reads them after `write_csv` wrote them."""
+    """Return the ids that `read_csv` reads from a file written by `write_csv`."""
     content = _csv_text([(sample, sample) for sample in ids], (), (), {}).encode("utf-8")
     found = _read_lines(io.StringIO(content.decode("utf-8-sig"), newline=""), "the file")
     back, (must, *_), _ = found.parts(id_type or _guess_id_type(found.codes))
@@ -274,13 +274,13 @@ def _is_number(text: str) -> bool:
 
 
 def _through_json(ids: Sequence[Hashable]) -> list[Any]:
-    """Return ids as `read_json` reads them after `write_json` wrote them."""
+    """Return the ids that `read_json` reads from a file written by `write_json`."""
     # Python can read infinity and NaN from JSON, but other programs cannot.
     return [_tuples(value) for value in json.loads(json.dumps(ids, allow_nan=False))]
 
 
 def _tuples(value: Any) -> Any:
-    """Convert lists to tuples, which JSON stores as lists."""
+    """Convert lists to tuples, because JSON stores tuples as lists."""
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
 
 
@@ -317,7 +317,7 @@ def _check_given_back(
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Compare ids together with their types: 1, 1.0 and True are equal."""
+    """Return whether two ids are equal and of the same type, because 1, 1.0 and True are equal."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):

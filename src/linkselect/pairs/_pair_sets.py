@@ -23,8 +23,8 @@ def union(ours: Pairs, theirs: Pairs) -> Pairs:
     if ours.n_samples and theirs.n_samples and ours.n_samples != theirs.n_samples:
         raise GuidedValueError(
             f"Cannot join pairs with n_samples={ours.n_samples} and pairs with "
-            f"n_samples={theirs.n_samples}: their row numbers mean different samples.",
-            "Name samples by id to join them.",
+            f"n_samples={theirs.n_samples}: their row numbers refer to different samples.",
+            "Use sample ids to join the pairs.",
         )
     ids, stay, moved = _joined_ids(ours, theirs)
     return ours._from_codes(
@@ -42,14 +42,14 @@ def union(ours: Pairs, theirs: Pairs) -> Pairs:
 
 
 def _joined_ids(ours: Pairs, theirs: Pairs) -> tuple[tuple[Hashable, ...], IntArray, IntArray]:
-    """Return the ids of both, and the positions among these of our ids and of their ids."""
+    """Return the union of the ids, and the positions of the ids of `ours` and `theirs` in it."""
     codes = {sample: code for code, sample in enumerate(ours._ids)}
     moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
     return tuple(codes), np.arange(len(ours._ids)), moved
 
 
 def among(pairs: Pairs, sample_ids: Iterable[Hashable]) -> Pairs:
-    """Keep the pairs and labels of the given samples; see `Pairs.restrict`."""
+    """Return only the pairs and labels of the given samples; see `Pairs.restrict`."""
     present = sample_ids if isinstance(sample_ids, Mapping) else set(sample_ids)
     kept = np.array([sample in present for sample in pairs._ids], dtype=bool)
     rows = np.where(kept, np.arange(len(kept)), -1)
@@ -67,7 +67,7 @@ def renamed_pairs(pairs: Pairs, name: Callable[[Any], Hashable]) -> Pairs:
 
 
 def are_equal(ours: Pairs, theirs: Pairs) -> bool:
-    """Return whether both have the same pairs; those implied by equal labels are not listed."""
+    """Return whether two sets of pairs are equal, without listing pairs that equal labels imply."""
     if hash(ours) != hash(theirs):
         return False
     ids, stay, moved = _joined_ids(ours, theirs)
@@ -79,7 +79,7 @@ def are_equal(ours: Pairs, theirs: Pairs) -> bool:
 
 
 def _contents(pairs: Pairs) -> tuple[Any, ...]:
-    """Return the listed pairs as sets, which ignore their order."""
+    """Return the listed pairs as sets, so that comparisons ignore their order."""
     kinds = []
     for codes, weights in zip((pairs._must, pairs._cannot), pairs._weights, strict=True):
         ends = map(frozenset, pairs._decode(codes))

@@ -26,23 +26,23 @@ class Pairs:
     """Must-link and cannot-link pairs of samples.
 
     A must-link is a pair of samples of the same class, a cannot-link a pair of samples of different
-    classes [1]_. A sample is named by its row number or by any hashable id. Duplicate pairs, also
-    in reverse order, count once, with the largest weight. `Pairs` is immutable: every method
-    returns a new object.
+    classes [1]_. A sample is identified by its row number or by any hashable id. Duplicate pairs,
+    including reversed pairs, count once, with the largest weight. `Pairs` is immutable: every
+    method returns a new object.
 
-    `Pairs` deliberately has no length and is not an array. Otherwise scikit-learn would select the
-    rows of a fold from it, but its entries are pairs and not rows.
+    `Pairs` deliberately has no length and is not an array. Otherwise, scikit-learn would index it
+    by the rows of a fold, although its entries are pairs and not rows.
 
     Parameters
     ----------
     must : array of shape (n_pairs, 2) or iterable of 2-tuples
-        Samples that belong to the same class (must-links). An array of numbers or text takes the
-        least memory.
+        Pairs of samples that belong to the same class (must-links). An array of numbers or text
+        takes the least memory.
     cannot : array of shape (n_pairs, 2) or iterable of 2-tuples
-        Samples that belong to different classes (cannot-links).
+        Pairs of samples that belong to different classes (cannot-links).
     n_samples : int, optional
-        The number of rows that row numbers refer to. If it is given, fitting without ids on another
-        number of rows, such as those of a fold, raises an error.
+        The number of rows of the data that row numbers refer to. If it is given, fitting without
+        ids on data with another number of rows, such as a fold, raises an error.
     adaptive : iterable of 2-tuples, default=()
         The pairs that were chosen by looking at the samples, as query strategies do. They are used
         for ranking like other pairs, but cannot be used for validation. Default: none.
@@ -65,7 +65,7 @@ class Pairs:
     n_conflicts : int
         The number of cannot-links that contradict must-links.
     n_samples : int or None
-        The number of rows that row numbers refer to, if known.
+        The number of rows of the data that row numbers refer to, if known.
 
     See Also
     --------
@@ -221,7 +221,8 @@ class Pairs:
     def __or__(self, other: Pairs) -> Pairs:
         """Return the union of two sets of pairs.
 
-        A pair in both has the larger weight, and is adaptive only if it is adaptive in both.
+        A pair in both sets has the larger of its weights, and is adaptive only if it is adaptive in
+        both sets.
         """
         if not isinstance(other, Pairs):
             return NotImplemented
@@ -253,7 +254,7 @@ class Pairs:
         return following.count_conflicts(self)
 
     def conflicts(self, limit: int | None = None) -> tuple[Conflict, ...]:
-        """Find cannot-links whose samples are connected by must-links, with the chain of each.
+        """Return the cannot-links that contradict must-links, each with the contradicting chain.
 
         Parameters
         ----------
@@ -270,15 +271,15 @@ class Pairs:
         return following.find_conflicts(self, limit)
 
     def without_conflicts(self) -> Pairs:
-        """Remove the cannot-links that contradict must-links."""
+        """Return the pairs without the cannot-links that contradict must-links."""
         return following.leave_conflicts_out(self)
 
     def closure(self) -> Pairs:
-        """Add every pair that the others imply.
+        """Return the pairs together with all pairs that they imply.
 
         All samples of a group connected by must-links belong to the same class, so a cannot-link
-        between two groups applies to all their members. Added pairs have weight 1; they are
-        adaptive if any pair is.
+        between two groups applies to all their members. Added pairs have weight 1, and are adaptive
+        if any of the original pairs is adaptive.
         """
         if self.n_conflicts:
             raise PairConflictError(describe_conflicts(self))
@@ -287,15 +288,16 @@ class Pairs:
     def summary(
         self, sample_ids: Iterable[Hashable] | None = None, *, n_samples: int | None = None
     ) -> dict[str, Any]:
-        """Count pairs, conflicts and groups, over all samples or those of one fold.
+        """Count pairs, conflicts and groups among all samples or among those of one fold.
 
         Parameters
         ----------
         sample_ids : iterable of hashable, optional
-            The samples that are present. Pairs with an absent sample are counted as lost.
+            The ids of the samples that are present. Pairs with an absent sample are counted as
+            lost.
         n_samples : int, optional
-            The number of samples, from which `coverage` is computed. Not needed with `sample_ids`
-            or if the pairs have `n_samples`.
+            The number of samples, from which `coverage` is computed. Not required if `sample_ids`
+            is given or the pairs have `n_samples`.
 
         Returns
         -------
@@ -314,7 +316,7 @@ class Pairs:
         return count_pairs(self, sample_ids, n_samples)
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
-        """Keep the pairs with both samples in `sample_ids`, which may be a mapping."""
+        """Return the pairs with both samples in `sample_ids`, which may be a mapping."""
         return among(self, sample_ids)
 
     def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
@@ -347,13 +349,13 @@ class Pairs:
         n_must, n_cannot : int, optional
             The number of pairs to draw without replacement. Default: all.
         random_state : int, RandomState instance or None, default=None
-            Determines the draw.
+            Determines the random draw.
 
         Returns
         -------
         Pairs
-            Must-links within classes and cannot-links between them. If all are included, they are
-            stored as classes and listed only on request.
+            Must-links within classes and cannot-links between them. If all pairs are included, they
+            are stored as classes and listed only on request.
 
         Examples
         --------
@@ -392,11 +394,11 @@ class Pairs:
         Parameters
         ----------
         path : str or path
-            The file; semicolons or tabs may replace the commas.
+            Path of the file, in which semicolons or tabs may replace the commas.
         id_type : callable, optional
-            Converts text in the file to an id, such as `str` or `int`. Default: `int` if every id
-            in the file is a whole number, otherwise `str`. Pass `str` for text that looks like
-            numbers. Spaces around an id are ignored.
+            Function that converts text in the file to an id, such as `str` or `int`. Default: `int`
+            if every id in the file is a whole number, otherwise `str`. Pass `str` for text that
+            looks like numbers. Spaces around an id are ignored.
         """
         return cls._from_codes(*storage.read_csv(path, id_type))
 
@@ -405,21 +407,21 @@ class Pairs:
 
         If any pair is adaptive, a column `drawn` marks each as `adaptive` or `random`. If any
         weight differs from 1, a column `weight` contains the weights. Ids must be either all whole
-        numbers or all text without surrounding spaces, of which at least one does not look like a
+        numbers, or all text without surrounding spaces. At least one text id must not look like a
         whole number. `n_samples` is not written.
 
         Parameters
         ----------
         path : str or path
-            The file.
+            Path of the file.
         id_type : callable, optional
             The `id_type` for reading the file with `from_csv`, such as `str` for text that looks
-            like numbers. Ids may then be any values that it restores from their text.
+            like numbers. Ids may then be any values that this function restores from their text.
 
         Raises
         ------
         TypeError
-            If an id would be read as a different one. Nothing is written then.
+            If an id would be read as a different id. In this case, no file is written.
         """
         storage.write_csv(path, self, id_type)
 
@@ -436,12 +438,12 @@ class Pairs:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
         Ids must be text, finite numbers, True or False, or tuples of these and None; `from_json`
-        reads the same ids. A list `adaptive` is written if any pair is adaptive, and weights if any
-        differs from 1. `n_samples` is not written.
+        reads the same ids. A list `adaptive` is written if any pair is adaptive, and weights are
+        written if any of them differs from 1. `n_samples` is not written.
 
         Raises
         ------
         TypeError
-            If an id would be read as a different one. Nothing is written then.
+            If an id would be read as a different id. In this case, no file is written.
         """
         storage.write_json(path, self)

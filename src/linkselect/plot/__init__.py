@@ -1,9 +1,9 @@
 """Plots of fitted selectors and results.
 
 Every function draws into the given `ax`, or into a new pyplot figure, and returns the Axes. No
-display is needed. Lines differ in style and marker, and bars in hatching, so that nothing depends
-on colour alone. In a long loop, pass your own `ax` or close the figures, because pyplot keeps every
-figure that it creates.
+display is needed. Lines differ in style and marker, and bars differ in hatching, so that they can
+be distinguished without colour. If you draw many figures in a loop, pass your own `ax` or close
+each figure, because pyplot keeps all figures that it creates in memory.
 """
 
 from linkselect.plot._comparisons import agreement, curves

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure, SubFigure
 
 MARKERS_PER_LINE = 9
-# With more methods, the legend is outside the axes, or the cells have no numbers.
+# With more methods than this, the legend is outside the axes, or the cells have no numbers.
 MOST_IN_LEGEND = 5
 MOST_NUMBERED = 16
 # The colour scale of a heat map ends above 1, so that no cell has the darkest blue.
@@ -33,12 +33,12 @@ def curves(curves: Mapping[str, Curve], ax: Axes | None = None) -> Axes:
     """Draw accuracy against the number of features, with one line per method.
 
     Bands show ± 1 standard deviation over runs. Runs without a value are ignored. Lines differ in
-    dashes, markers and colour.
+    dash pattern, marker and colour.
 
     Parameters
     ----------
     curves : mapping of str to Curve
-        The curve of each method, by name.
+        The accuracy curve of each method, keyed by the name of the method.
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 
@@ -85,7 +85,7 @@ def legend_below(ax: Axes) -> None:
 
 
 def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
-    """Return the number of columns, at most 3, of a legend of this width."""
+    """Return the number of columns (at most 3) that fit into a legend of this width."""
     # A column contains a line, a name and the gap to the next column.
     widest = max(style.text_width(style.short_name(name), size) for name in names)
     each = widest + (HANDLE_LENGTH + 3.2) * size / 72
@@ -93,7 +93,7 @@ def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
 
 
 def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
-    """Move the legend below the axes of a figure with constrained layout, which makes room."""
+    """Move the legend below the axes of a figure, where constrained layout makes room."""
     lines, names = _legend_of(ax)
     ax.get_legend().remove()  # type: ignore[union-attr]
     place = {"loc": "outside lower center", "ncols": n_columns, "borderpad": 0.1}
@@ -107,7 +107,7 @@ def _legend_of(ax: Axes) -> tuple[Any, list[str]]:
 
 
 def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
-    """Draw one curve with its band and return the line."""
+    """Draw the curve of one method with its band, and return the line."""
     colour, dashes, marker = style.LINES[place % len(style.LINES)]
     n_features = np.asarray(curve.n_features)
     mean, spread = style.mean_and_spread(np.atleast_2d(np.asarray(curve.values, dtype=float)))
@@ -134,7 +134,7 @@ def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
 
 
 def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) -> Axes:
-    """Draw the pairwise agreement of rankings as a heat map with numbers.
+    """Draw the pairwise agreement of rankings as an annotated heat map.
 
     Values below the diagonal are Spearman rank correlations over all features. Values above it are
     the proportions of the `k` best features that two methods have in common.
@@ -142,9 +142,9 @@ def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) 
     Parameters
     ----------
     rankings : mapping of str to fitted selector or array-like
-        The fitted selector of each method, or the rank of each feature, where 1 is the best.
+        For each method, a fitted selector or the ranks of all features, where 1 is the best rank.
     k : int, default=10
-        The number of best features to compare; all if there are fewer.
+        The number of best features to compare. If there are fewer features, all are compared.
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 
@@ -179,7 +179,7 @@ def _checked_ranks(rankings: Mapping[str, Any]) -> list[NDArray[Any]]:
         ranks = np.asarray(getattr(ranking, "ranking_", ranking))
         if ranks.ndim != 1 or ranks.size == 0 or ranks.min() < 1:
             raise GuidedValueError(
-                f"The ranking {name!r} does not contain ranks from 1 on.",
+                f"The ranking {name!r} does not contain ranks that start at 1.",
                 "Pass selector.ranking_ (not order_).",
             )
         if found and ranks.size != found[0].size:
@@ -199,7 +199,7 @@ def draw_agreement(
     overlap: FloatArray,
     k: int,
 ) -> None:
-    """Draw rank correlation below the diagonal and overlap of the `k` best above it."""
+    """Draw rank correlations below the diagonal, and overlaps of the `k` best features above."""
     n_methods = len(names)
     shown = np.where(np.tri(n_methods, k=-1, dtype=bool), correlation, overlap)
     np.fill_diagonal(shown, np.nan)

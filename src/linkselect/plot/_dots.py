@@ -1,4 +1,4 @@
-"""Draw scores and values of features along one axis, which need not start at 0."""
+"""Draw scores, selection frequencies and distributions of single features."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linkselect.plot import _style as style
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# With more features there is no room for names.
+# With more features than this, there is no room for names.
 MOST_NAMED = 60
 # The axis is logarithmic if scores differ by more than this factor.
 WIDE_RANGE = 100.0
@@ -29,10 +29,11 @@ def draw_scores(
     greater_is_better: bool,
     longest_name: int = 28,
 ) -> None:
-    """Draw one dot per value, the first at the top, filled if the feature is selected.
+    """Draw the score of each feature as a dot, which is filled if the feature is selected.
 
-    The axis spans the shown values, so that close values remain distinct. It is reversed if smaller
-    is better. A feature without a score has no dot, and infinite scores are at the edge.
+    The axis covers the range of the scores, so that similar scores remain distinguishable. It is
+    reversed if smaller scores are better. Features without a score have no dot, and infinite scores
+    are drawn at the edge.
     """
     low, high, is_log = _limits(values)
     better, worse = (high, low) if greater_is_better else (low, high)
@@ -67,16 +68,16 @@ def draw_scores(
 def draw_frequencies(
     ax: Axes, shares: FloatArray, errors: FloatArray, p_values: Sequence[str] | None = None
 ) -> None:
-    """Draw selection frequencies ± 2 standard errors to the right of scores.
+    """Draw selection frequencies ± 2 standard errors to the right of the scores.
 
     Parameters
     ----------
     ax : matplotlib Axes
-        The axes with the scores.
+        The axes that contain the scores.
     shares, errors : ndarray of shape (n_shown,)
         The frequencies and their Monte Carlo standard errors.
     p_values : sequence of str, optional
-        Text to the right of the frequencies.
+        The p-values as text, which is written to the right of the frequencies.
     """
     place = ax.get_subplotspec()
     assert place is not None
@@ -106,7 +107,7 @@ def draw_frequencies(
 
 
 def _limits(values: FloatArray) -> tuple[float, float, bool]:
-    """Return the limits of the axis around the finite values, and whether it is logarithmic."""
+    """Return axis limits for the finite values, and whether the axis is logarithmic."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return -1.0, 1.0, False
@@ -121,7 +122,7 @@ def _limits(values: FloatArray) -> tuple[float, float, bool]:
 def _label(
     ax: Axes, names: Sequence[str], values: FloatArray, named: bool, longest_name: int
 ) -> None:
-    """Write names to the left and values to the right, if there is room."""
+    """Write feature names on the left and scores on the right, if there is room."""
     ax.tick_params(axis="y", length=0)
     if not named:
         ax.set_ylabel("rank", color=style.INK)
@@ -138,15 +139,15 @@ def _label(
 
 
 def draw_groups(ax: Axes, groups: Sequence[Any]) -> None:
-    """Draw the distribution of each group as a dot with thick and thin lines, the first at the top.
+    """Draw the quantiles of each group as a thin line, a thick line and a dot.
 
     Parameters
     ----------
     ax : matplotlib Axes
         The axes to draw into.
     groups : sequence of dict
-        The `label` of each group, and its `quantiles` at 5, 25, 50, 75 and 95 %. The thin line
-        spans 5 to 95 %, the thick line 25 to 75 %, and the dot is the median.
+        The `label` of each group and its 5, 25, 50, 75 and 95 % `quantiles`. The thin line spans
+        the 5 to 95 % quantiles, the thick line the 25 to 75 % quantiles, and the dot is the median.
     """
     for place, group in enumerate(groups):
         low, first, middle, third, high = group["quantiles"]
@@ -162,7 +163,7 @@ def draw_groups(ax: Axes, groups: Sequence[Any]) -> None:
 
 
 def draw_histogram(ax: Axes, counts: Sequence[int], low: float, high: float) -> None:
-    """Draw a histogram."""
+    """Draw a histogram from the counts of bins of equal width."""
     edges = np.linspace(low, high, len(counts) + 1)
     ax.stairs(counts, edges, fill=True, color=style.FILL)
     ax.set_yticks([])

@@ -29,18 +29,19 @@ def scores(
 ) -> Axes:
     """Draw the scores of the best features as dots, with the best at the top.
 
-    Better scores are always to the right. The axis spans the shown scores and need not start at 0.
-    Filled dots are selected features. A feature without a score has no dot, and infinite scores are
-    at the edge.
+    Better scores are always to the right. The axis covers the range of the drawn scores and need
+    not start at 0. Filled dots mark selected features. Features without a score have no dot, and
+    infinite scores are drawn at the edge.
 
     Parameters
     ----------
     selector : fitted selector
-        A selector of this library, or of scikit-learn with `scores_`.
+        A selector of this library, or a scikit-learn selector with the attribute `scores_`.
     n : int, default=20
-        The maximum number of features to draw. With more than 60, names are omitted.
+        The maximum number of features to draw. If more than 60 are drawn, names are omitted.
     names : sequence of str, optional
-        One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
+        One name per feature. Default: the column names of the X passed to `fit`, otherwise x0, x1,
+        ...
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 
@@ -57,7 +58,7 @@ def scores(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['x2', 'x3', 'x0', 'x1']
     """
-    hint = "Pass a fitted selector; for a Pipeline, its step: pipeline['selector']."
+    hint = "Pass a fitted selector, or the fitted step of a Pipeline: pipeline['selector']."
     values = _fitted(selector, "scores_", hint)
     if n < 1:
         raise GuidedValueError(f"n={n} must be at least 1.", "Choose 1 or more.")
@@ -74,16 +75,16 @@ def scores(
 def path(selector: Any, ax: Axes | None = None) -> Axes:
     """Draw the criterion after each added feature, and mark its optimum if there is one.
 
-    The optimum is marked if values for different numbers of features are comparable: the minimum
-    for `SimilarityConstraintScore`, the maximum for `NearestNeighborSFS`. The paths of other
-    selectors contain the value of each feature when it was selected, or decrease with every
-    feature, so their best value is always the first. A dotted line marks the number of selected
-    features. If the path is an estimate, a band shows ± 2 standard errors.
+    The optimum is marked only if values for different numbers of features are comparable. It is the
+    minimum for `SimilarityConstraintScore` and the maximum for `NearestNeighborSFS`. For other
+    selectors, the path contains the value of each feature at its selection, or decreases with every
+    added feature, so the first value is always the best. A dotted line marks the number of selected
+    features. If the criterion is estimated, a band shows ± 2 standard errors.
 
     Parameters
     ----------
     selector : fitted selector
-        A selector that adds features step by step and has a `path_`.
+        A selector that adds features step by step and has the attribute `path_`.
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 
@@ -100,7 +101,7 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of features'
     """
-    hint = "Only selectors that search have one, such as SimilarityConstraintScore."
+    hint = "Only selectors that perform a search have a path, such as SimilarityConstraintScore."
     values = _fitted(selector, "path_", hint)
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
@@ -121,7 +122,7 @@ def draw_path(
     *,
     mark_best: bool = True,
 ) -> None:
-    """Draw values for 1, 2, ... features, and mark the best of them if `mark_best`."""
+    """Draw the criterion for 1, 2, ... features, and mark its optimum if `mark_best` is True."""
     steps = np.arange(1, len(values) + 1)
     if errors is not None and np.any(np.asarray(errors) > 0):
         spread = 2 * np.asarray(errors)
@@ -161,10 +162,10 @@ def mask(
     image: ArrayLike | None = None,
     order: Literal["C", "F"] = "C",
 ) -> Axes:
-    """Draw the selected pixels, alone or over an image.
+    """Draw the selected pixels, either alone or over an image.
 
-    Without an image, selected pixels are dark. Over an image, the other pixels are faded and the
-    selected ones are outlined.
+    Without an image, selected pixels are dark. Over an image, selected pixels are outlined and the
+    other pixels are faded.
 
     Parameters
     ----------
@@ -175,7 +176,7 @@ def mask(
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
     image : array-like, optional
-        Grey values of one image, with this shape or flat like a row of X.
+        Grey values of one image, either with this shape or flattened like a row of X.
     order : {"C", "F"}, default="C"
         Whether pixels are ordered by rows ("C") or by columns ("F", as in MATLAB).
 
@@ -211,7 +212,7 @@ def mask(
 
 
 def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) -> None:
-    """Draw selected pixels dark, or an image in which the other pixels are faded."""
+    """Draw selected pixels as dark cells, or an image in which the other pixels are faded."""
     if image is None:
         shades = np.where(selected, 0.18, 0.93)
     else:
@@ -226,7 +227,7 @@ def draw_mask(ax: Axes, selected: BoolArray, image: FloatArray | None = None) ->
 
 
 def _outline(selected: BoolArray) -> Any:
-    """Return the lines between selected and other pixels."""
+    """Return the boundary lines between selected and unselected pixels."""
     from matplotlib.collections import LineCollection
 
     padded = np.pad(selected, 1)
@@ -256,7 +257,7 @@ def draw_number(
     measure: str,
     chance: float | None = None,
 ) -> None:
-    """Draw a measure ± its standard error against the number of features, and mark the selection.
+    """Draw a measure ± its standard error by number of features, and mark the selected number.
 
     The axis of the number of features is logarithmic.
     """
@@ -277,7 +278,7 @@ def draw_number(
 def draw_ranked_scores(
     ax: Axes, values: FloatArray, n_selected: int, greater_is_better: bool
 ) -> None:
-    """Draw scores by rank, with better scores at the top, and mark the number selected."""
+    """Draw scores by rank, and mark the number of selected features; better scores are higher."""
     last = len(values)
     # More points would not be visible.
     ranks = np.unique(np.geomspace(1, last, 400).astype(np.intp))
@@ -294,7 +295,7 @@ def draw_ranked_scores(
 
 
 def spread_numbers(ax: Axes, counts: Sequence[int], n_selected: int | None = None) -> None:
-    """Make the axis of the number of features logarithmic."""
+    """Use a logarithmic axis for the number of features."""
     ticks = number_ticks(counts)
     if n_selected is not None and counts[0] <= n_selected <= counts[-1]:
         ticks = _with_tick(ticks, n_selected)
@@ -308,7 +309,7 @@ def _by_factors(ax: Axes, ticks: list[int]) -> None:
 
 
 def _with_tick(ticks: list[int], wanted: int) -> list[int]:
-    """Add a tick, and remove those that it would overlap."""
+    """Add a tick, and remove the ticks that its label would overlap."""
     # As a proportion of the axis; wider numbers need more room.
     room = (0.08 + 0.02 * len(f"{ticks[-1]:,}")) * np.log(ticks[-1] / ticks[0])
     others = [tick for tick in ticks if abs(np.log(tick / wanted)) >= room and tick != wanted]
@@ -325,7 +326,7 @@ def _mark_selected(ax: Axes, first: float, last: float, n_selected: int) -> None
 
 
 def number_ticks(counts: Sequence[int]) -> list[int]:
-    """Choose a few ticks for a logarithmic axis: round numbers and the last one.
+    """Choose a few ticks for a logarithmic axis: round numbers and the largest number.
 
     Examples
     --------

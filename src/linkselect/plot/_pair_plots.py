@@ -1,4 +1,4 @@
-"""Plots of pairs: the samples that they join, and their influence on a ranking."""
+"""Plots of pairs of samples, and of their influence on a ranking."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # More points than this are rasterized in vector files.
 MOST_VECTOR_POINTS = 2000
-# With more bars there is no room for names.
+# With more bars than this, there is no room for names.
 MOST_NAMED_BARS = 60
 LONGEST_MOVED = 24
 
@@ -33,10 +33,10 @@ def pairs(
     sample_ids: Iterable[Hashable] | None = None,
     max_pairs: int = 1000,
 ) -> Axes:
-    """Draw samples in two dimensions, and pairs as lines between them.
+    """Draw samples in two dimensions, and pairs as lines between the samples.
 
-    Must-links are solid lines and cannot-links dashed lines. Samples without pairs are pale. Data
-    with more than two columns are projected on their first two principal components.
+    Must-links are solid lines, and cannot-links are dashed lines. Samples without pairs are pale.
+    Data with more than two columns are projected onto their first two principal components.
 
     Parameters
     ----------
@@ -47,10 +47,10 @@ def pairs(
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
     sample_ids : iterable of hashable, optional
-        The ids that the pairs use, one per row. Default: the index of a pandas frame, else row
-        numbers.
+        The ID of each row, as used in the pairs. Default: the index of a pandas DataFrame,
+        otherwise row numbers.
     max_pairs : int, default=1000
-        The approximate maximum number of pairs to draw; the legend states the number.
+        The approximate maximum number of pairs to draw. The legend reports the actual number.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def draw_pairs(
     cannot: IntArray,
     max_pairs: int = 1000,
 ) -> None:
-    """Draw samples as dots and pairs as lines between them."""
+    """Draw samples as dots, and pairs as lines between the dots."""
     from matplotlib.collections import LineCollection
     from matplotlib.lines import Line2D
 
@@ -120,17 +120,18 @@ def draw_pairs(
 
 
 def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw the mean change in rank without each pair, with the largest at the top.
+    """Draw the mean change in rank if each pair is left out, with the largest at the top.
 
-    Bars of must-links are filled and bars of cannot-links hatched, with the feature that would move
-    most next to them. Pairs without which the selector cannot be fitted come first.
+    Bars of must-links are filled, and bars of cannot-links are hatched. The text next to a bar is
+    the feature whose rank changes most. Pairs without which the selector cannot be fitted come
+    first.
 
     Parameters
     ----------
     worth : sequence of PairWorth
         The result of `linkselect.evaluation.pair_worth`.
     n : int, default=20
-        The maximum number of pairs to draw. With more than 60, names are omitted.
+        The maximum number of pairs to draw. If more than 60 are drawn, names are omitted.
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 

@@ -1,4 +1,4 @@
-"""Axes, colours, sizes and text that all plots share."""
+"""Axes, colours, sizes and text styles that are shared by all plots."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ LINES = tuple(
     for i in range(len(COLOURS) * len(DASHES) * len(MARKERS))
 )
 
-# Names come from data, so a dollar sign does not start a formula.
+# Names come from data, so dollar signs are not interpreted as formulas.
 PLAIN_TEXT: dict[str, Any] = {"parse_math": False, "usetex": False}
 # A legend inside the axes.
 LEGEND: dict[str, Any] = {"fontsize": "small", "framealpha": 0.9, "edgecolor": "none"}
@@ -71,7 +71,7 @@ def have_matplotlib() -> bool:
 
 
 def check_matplotlib(what: str) -> None:
-    """Raise an error that says what to install if matplotlib is missing."""
+    """Raise an error with the installation command if matplotlib is missing."""
     if not have_matplotlib():
         raise ImportError(
             f"{what} need matplotlib, which is not installed: pip install 'linkselect[plot]'"
@@ -79,7 +79,7 @@ def check_matplotlib(what: str) -> None:
 
 
 def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the given Axes, or those of a new figure of this size in inches."""
+    """Return the given Axes, or the Axes of a new figure with this size in inches."""
     check_matplotlib("Plots")
     if ax is not None:
         return ax
@@ -90,15 +90,15 @@ def axes_or_new(ax: Axes | None, width: float, height: float) -> Axes:
 
 @contextmanager
 def styled(settings: dict[str, Any]) -> Iterator[None]:
-    """Draw with matplotlib's defaults and these settings, independent of the session.
+    """Use matplotlib's defaults with these settings, regardless of the user's settings.
 
-    The backend of the session is kept.
+    The current backend of matplotlib is kept.
     """
     import matplotlib as mpl
 
     default: Any = {key: value for key, value in mpl.rcParamsDefault.items() if key != "backend"}
     with mpl.rc_context(default | settings), warnings.catch_warnings():
-        # Letters that the font lacks appear as boxes, or in another font in a browser.
+        # Characters missing from the font are drawn as boxes, or in another font by a browser.
         warnings.filterwarnings("ignore", message="Glyph .* missing")
         yield
 
@@ -120,13 +120,13 @@ def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | No
 def note(
     ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
 ) -> None:
-    """Write a small text near a position, shifted to the right and upwards by points."""
+    """Write small text near a position, shifted to the right and upwards by these points."""
     settings = {"fontsize": "small", "color": INK, **PLAIN_TEXT, **look}
     ax.annotate(text, at, xytext=shift, textcoords="offset points", **settings)
 
 
 def short_name(name: Any, longest: int = LONGEST_NAME) -> str:
-    """Put a name on one line; a long name is shortened in its middle."""
+    """Convert a name to a single line, and shorten it in the middle if it is long."""
     text = "".join(" " if unicodedata.category(sign)[0] == "C" else sign for sign in str(name))
     return shortened(" ".join(text.split()), longest, "…")
 
@@ -141,7 +141,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
-    """Shorten a name until it is no wider than this, because letters differ in width."""
+    """Shorten a name until its text is at most this wide, because letters differ in width."""
     fitted = short_name(name, longest)
     while longest > 3 and text_width(fitted, size) > inches:
         longest = min(longest, len(fitted)) - 1
@@ -150,21 +150,21 @@ def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_N
 
 
 def make_plain(texts: Iterable[Text], names: Iterable[str]) -> None:
-    """Set texts to names without interpreting special characters."""
+    """Set text elements to names without interpreting special characters."""
     for text, name in zip(texts, names, strict=True):
         text.set_text(name)
         text.update(PLAIN_TEXT)
 
 
 def mean_and_spread(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return mean and standard deviation over runs; runs without a value are ignored."""
+    """Return the mean and standard deviation over runs, ignoring runs without a value."""
     known = np.ma.masked_invalid(values)
     return known.mean(axis=0).filled(np.nan), known.std(axis=0).filled(0.0)
 
 
 @contextmanager
 def paper_style() -> Iterator[None]:
-    """Draw in the style of a publication, independent of the session."""
+    """Use the style for publications, regardless of the user's settings."""
     check_matplotlib("Figures")
     with styled(SETTINGS):
         yield
@@ -191,13 +191,13 @@ def add_caption(figure: Figure, text: str) -> None:
 def save_figure(
     figure: Figure, path: str | os.PathLike[str], kind: Literal["pdf", "svg", "png"], title: str
 ) -> None:
-    """Write a figure without a date, so that the same call writes the same file."""
+    """Write a figure without a date, so that repeated calls write identical files."""
     metadata: dict[str, Any] = {
         "pdf": {"Title": title, "CreationDate": None, "Creator": "linkselect", "Producer": None},
         "svg": {"Title": title, "Date": None, "Creator": "linkselect"},
         "png": {"Title": title, "Software": None},
     }[kind]
-    # In memory first, because on a full disk an error of matplotlib would hide the cause.
+    # Drawing in memory first, because an error of matplotlib would hide that the disk is full.
     drawn = io.BytesIO()
     figure.savefig(drawn, format=kind, metadata=metadata)
     Path(path).write_bytes(drawn.getbuffer())

@@ -1,4 +1,4 @@
-"""An HTML page that compares methods on one table."""
+"""HTML page for a comparison of methods on one table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from linkselect.evaluation import Measure
     from linkselect.evaluation._result import Comparison
 
-# The axis is logarithmic if the numbers of features differ by this factor.
+# The axis is logarithmic if the largest number of features is at least this multiple of the
+# smallest.
 WIDE_RANGE = 20
 
 
@@ -79,16 +80,16 @@ def write_comparison(
     source: str | None = None,
     call: str | None = None,
 ) -> None:
-    """Write the page of a comparison to a file, completely or not at all.
+    """Write the HTML page of a comparison to a file atomically.
 
     Parameters
     ----------
     comparison : Comparison
         The result of `linkselect.compare`.
     path : str or path
-        The file; an existing file is replaced.
+        The output file. An existing file is replaced.
     names, source, call
-        As in `comparison_page`.
+        Passed to `comparison_page`.
     """
     write_page(comparison_page(comparison, names=names, source=source, call=call), path)
 
@@ -111,7 +112,7 @@ def _pictures(found: Comparison) -> dict[str, str]:
 
 
 def spread_if_wide(ax: Axes, measure: Measure) -> None:
-    """Make the axis of the number of features logarithmic if it spans a wide range."""
+    """Use a logarithmic axis for the number of features if it spans a wide range."""
     counts = measure.curves[measure.leader].n_features.tolist()
     if counts[-1] >= WIDE_RANGE * counts[0] and counts == sorted(counts):
         spread_numbers(ax, counts)

@@ -1,4 +1,4 @@
-"""Figures for publications, from a summary or a comparison."""
+"""Figures for publications, drawn from a summary or a comparison."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ if TYPE_CHECKING:
 
 INCHES_PER_FEATURE = 0.155
 LONGEST_NAME = {"single": 18, "double": 24}
-# The proportion of the width for the curves of a comparison; the rest is for the heat map.
+# The curves of a comparison take this proportion of the width, the heat map the rest.
 CURVES_SHARE = 0.53
 # The maximum width of names next to the heat map, in inches.
 LABEL_ROOM = 1.45
-# Font sizes in points: of the legend, and of the smallest readable numbers.
+# Font sizes in points: the legend, and the smallest readable numbers.
 LEGEND_LETTERS, SMALLEST_LETTERS = 6.7, 4.5
 
 
 def figure_caption(summary: Summary) -> str:
-    """Return the caption for the figure of a summary."""
+    """Return the caption of the figure that `ranking_figure` draws."""
     method, data = summary["method"], summary["data"]
     n_shown = min(MOST_DOTS, len(summary["ranking"]["feature"]))
     text = (
-        f"The best {n_shown} features by {method['name']}. Filled dots are selected features "
-        f"({method['n_selected']:,} of {data['n_features']:,})."
+        f"The best {n_shown} features according to {method['name']}. Filled dots mark selected "
+        f"features ({method['n_selected']:,} of {data['n_features']:,})."
     )
     number = summary["number_of_features"]
     if number["rule"] != "given":  # readers do not know the options of the call
@@ -45,8 +45,8 @@ def figure_caption(summary: Summary) -> str:
     found = summary["validation"]
     if found is not None and "frequency" in summary["ranking"]:
         text += (
-            f" Selection frequency over {many(found['n_resamples'], 'resample')} of half the "
-            "samples ± 2 standard errors."
+            f" Selection frequencies were measured on {many(found['n_resamples'], 'resample')} of "
+            "half the samples and are shown ± 2 standard errors."
         )
     if "adjusted" in summary["ranking"]:
         text += " p-values are adjusted for the number of features (step-down max-T)."
@@ -56,7 +56,7 @@ def figure_caption(summary: Summary) -> str:
 
 
 def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
-    """Draw the best features, and their held-out performance by number if it was measured.
+    """Draw the scores of the best features and, if known, performance by number of features.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def ranking_figure(summary: Summary, width: Width = "single") -> Figure:
 
 
 def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
-    """Draw the performance of methods by number of features, and the agreement of rankings.
+    """Draw the performance of each method by number of features, and the agreement of rankings.
 
     Parameters
     ----------
@@ -156,17 +156,17 @@ def comparison_figure(found: Comparison, width: Width = "single") -> Figure:
 
 
 def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float) -> None:
-    """Draw the heat map with numbers below it instead of names."""
+    """Draw the heat map of agreement, with numbers instead of names below its columns."""
     n_methods = len(labels)
     draw_agreement(ax, labels, np.array(found.spearman), np.array(found.overlap), found.top)
     columns = [str(place + 1) for place in range(n_methods)]  # as at the end of each label
     ax.set_xticks(range(n_methods), columns, rotation=0, ha="center", rotation_mode="default")
     ax.set_yticks(range(n_methods), labels)
     style.make_plain(ax.get_yticklabels(), labels)
-    ax.set_xlabel("")  # the caption says it
+    ax.set_xlabel("")  # the caption contains this text
     # Align the heat map with the letter of its panel.
     ax.set_anchor("NW")
-    size = min(LETTERS, cell * 72 / 2.7)  # as wide as "-0.12"
+    size = min(LETTERS, cell * 72 / 2.7)  # so that "-0.12" fits
     for text in list(ax.texts):
         text.set_fontsize(size)
         if size < SMALLEST_LETTERS:
@@ -174,18 +174,18 @@ def _draw_agreement(ax: Axes, found: Comparison, labels: list[str], cell: float)
 
 
 def comparison_caption(found: Comparison) -> str:
-    """Return the caption for the figure of a comparison."""
+    """Return the caption of the figure that `comparison_figure` draws."""
     measure = found.measures[0]
     what = "Test accuracy" if measure.name == "accuracy" else "AUC of held-out pairs"
     text = (
-        f"{what} by number of features, mean ± standard deviation over "
-        f"{many(len(measure.all_features), 'run')}."
+        f"{what} by number of features (mean ± standard deviation over "
+        f"{many(len(measure.all_features), 'run')})."
     )
     if len(found.methods) > 1:
         text += (
-            f" Agreement of rankings: proportion of the best {found.top} features in common (above "
-            "the diagonal) and Spearman rank correlation (below it); columns are numbered like "
-            "rows."
+            f" The heat map shows the proportion of the best {found.top} features that two methods "
+            "have in common (above the diagonal) and the Spearman rank correlation of their "
+            "rankings (below the diagonal). Columns are numbered like rows."
         )
     return text
 
@@ -205,7 +205,7 @@ def _divided(
 
 
 def _finished(axes: list[Axes], caption: str) -> Figure:
-    """Add the letters of two panels and the caption."""
+    """Add the caption and, if there are two panels, their letters."""
     if len(axes) > 1:
         for ax, text in zip(axes, "ab", strict=True):
             style.letter(ax, text)

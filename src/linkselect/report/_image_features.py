@@ -1,4 +1,4 @@
-"""Embed figures of matplotlib in a page as SVG that uses the colours of the page."""
+"""Embed matplotlib figures in an HTML page as SVG with the colours of the page."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from linkselect.plot._style import COLOURS, FAINT, FILL, INK, MUTED, STRESS, sty
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Widths in inches for screens and for phones, which have a separate figure with readable letters.
+# Widths in inches on screens and on phones, where a separate version keeps the text readable.
 WIDE, SLIM = 7.2, 3.5
 
-# Colours of figures and their names in page.css, which defines light and dark values.
+# Colours of figures and their variables in page.css, which defines light and dark values.
 VARIABLES = {
     **{colour: f"var(--line-{place})" for place, colour in enumerate(COLOURS)},
     INK: "var(--ink)",
@@ -29,7 +29,7 @@ VARIABLES = {
 
 
 def picture_colours() -> dict[str, str]:
-    """Return the light value of every figure colour, by its name in page.css."""
+    """Return the light value of each figure colour, keyed by its variable in page.css."""
     return {name[4:-1]: colour for colour, name in VARIABLES.items()}
 
 
@@ -40,16 +40,16 @@ def draw_both(
     height: float,
     slim_height: float | None = None,
 ) -> str:
-    """Draw a figure for wide pages and another for phones; the page shows one of them.
+    """Draw a figure in two versions, one for wide pages and one for phones.
 
     Parameters
     ----------
     draw : callable
-        Draws into the given Axes; its second argument is True for phones.
+        Function that draws into the given Axes. Its second argument is True for phones.
     name, title
-        As in `draw_svg`.
+        Passed to `draw_svg`.
     height, slim_height : float
-        Heights in inches; by default, both are equal.
+        Heights of the two versions in inches. By default, they are equal.
     """
     wide = draw_svg(lambda ax: draw(ax, False), name, title, WIDE, height)
     slim = draw_svg(
@@ -66,16 +66,16 @@ def draw_svg(
     height: float,
     letters: float = 10,
 ) -> str:
-    """Draw a figure as SVG text to embed in a page.
+    """Draw a figure and return it as SVG text for embedding in a page.
 
     Parameters
     ----------
     draw : callable
-        Draws into the given Axes.
+        Function that draws into the given Axes.
     name : str
-        A unique name on the page, which is the prefix of all ids.
+        Prefix of all element IDs, which must be unique on the page.
     title : str
-        A description for screen readers.
+        Description of the figure for screen readers.
     width, height : float
         Size in inches.
     letters : float, default=10
@@ -99,7 +99,7 @@ def draw_svg(
 
 
 def _inline(svg: str, name: str, title: str) -> str:
-    """Adapt an SVG file to a page: unique ids, colours of the page, no namespaces."""
+    """Adapt SVG text to a page: make IDs unique, use the page's colours, remove namespaces."""
     root = ElementTree.fromstring(svg)
     for parent in root.iter():
         for child in list(parent):
@@ -112,7 +112,7 @@ def _inline(svg: str, name: str, title: str) -> str:
         element.attrib.update({key: _fit(key, attributes[key], name) for key in attributes})
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
-    # At its original width at most, so that its text is not larger than that of the page.
+    # The limit on the width keeps the text of the figure no larger than that of the page.
     width = float(root.attrib["viewBox"].split()[2])
     style = f"max-width:{width / 72:.4g}in"
     root.attrib.update({"role": "img", "aria-label": title, "class": "picture", "style": style})

@@ -1,4 +1,4 @@
-"""Render plain data as one HTML file that contains its style and script."""
+"""Render a summary as a single HTML file that includes its styles and script."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ROWS_PER_PAGE = 50
 MINUS = "\N{MINUS SIGN}"
 
-# Columns of the table that were computed only on request, and their titles.
+# Optional columns of the table of features, and their titles.
 MEASURES = {
     "frequency": "Frequency",
     "p_value": "p",
@@ -39,14 +39,14 @@ MEASURES = {
 def render(summary: Summary) -> str:
     """Render the result of `summarize` as an HTML page.
 
-    The page needs no network access and runs no foreign code: names from the data are escaped, and
-    its Content-Security-Policy allows only its own script. The same summary always gives the same
-    page.
+    The page requires no network access. Names from the data are escaped, and the
+    Content-Security-Policy of the page allows only its own script. Rendering the same summary
+    again returns an identical page.
 
     Parameters
     ----------
     summary : dict
-        The result of `summarize`, or the same data read from JSON.
+        The result of `summarize`, or the same data loaded from JSON.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def render(summary: Summary) -> str:
 
 
 def _older_lack(summary: Summary) -> dict[str, Any]:
-    """Return defaults for the keys that summaries of older versions do not contain."""
+    """Return default values for the keys that are missing in summaries of older versions."""
     number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
     return {
         "validation": None,
@@ -101,7 +101,7 @@ def _rows(columns: dict[str, Any], places: Iterable[int]) -> list[dict[str, Any]
 
 
 def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
-    """Return columns with highly correlated features, and with the text shown only on phones."""
+    """Return a column of highly correlated features, and a column shown only on phones."""
     found, ranking = summary.get("validation"), summary["ranking"]
     if found is None or "frequency" not in ranking:
         return {}
@@ -118,7 +118,7 @@ def _validation_columns(summary: Summary) -> dict[str, list[Any]]:
 
 
 def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return the row and the figure of each of the best features."""
+    """Return the table row and the figure of each of the best features."""
     profiles = summary["profiles"]
     if profiles is None or not profiles["features"] or not have_matplotlib():
         return []
@@ -129,16 +129,16 @@ def _cards(summary: Summary, columns: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def render_page(template: str, package: str = "linkselect.report", **content: Any) -> str:
-    """Render a template that extends `base.html`, with style and script in the page.
+    """Render a template that extends `base.html`, including its styles and script.
 
     Parameters
     ----------
     template : str
-        The name of a file in the folder `templates` of a package.
+        Name of a file in the `templates` folder of the package.
     package : str
-        The package; `base.html` is always that of `linkselect.report`.
+        Package that contains the template. `base.html` is always taken from `linkselect.report`.
     **content
-        The variables of the template.
+        Variables that are passed to the template.
     """
     try:
         from markupsafe import Markup
@@ -161,7 +161,7 @@ def render_page(template: str, package: str = "linkselect.report", **content: An
 
 @cache
 def environment_of(package: str) -> Environment:
-    """Return the Jinja environment of a package, which compiles each template once."""
+    """Return the Jinja environment of a package, which is cached with its templates."""
     from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
@@ -184,13 +184,13 @@ def _packaged(name: str) -> str:
 
 
 def _score_on_page(score: Score) -> str:
-    """Format a score with four digits, exactly as page.js does."""
+    """Format a score with four significant digits, exactly as page.js does."""
     text = score_text(score, 4, padded=True)
     return re.sub(r"e([+-])0*", r"e\1", text).replace("-", MINUS)
 
 
 def _share(score: Score, worst: float, best: float) -> str:
-    """Return the length of the bar behind a score in percent; the best score has 100 %."""
+    """Return the length of the bar behind a score, in percent of the bar of the best score."""
     if score is None or worst == best:
         return "0%"
     # Infinite scores get the full bar or none.
@@ -199,19 +199,19 @@ def _share(score: Score, worst: float, best: float) -> str:
 
 
 def write_report(summary: Summary, path: str | os.PathLike[str]) -> None:
-    """Write the report of a summary to a file, completely or not at all.
+    """Write the HTML report of a summary to a file atomically.
 
     Parameters
     ----------
     summary : dict
         The result of `summarize`.
     path : str or path
-        The file; an existing file is replaced.
+        The output file. An existing file is replaced.
     """
     write_page(render(summary), path)
 
 
 def write_page(page: str, path: str | os.PathLike[str]) -> None:
-    """Write a page to a file, completely or not at all."""
+    """Write an HTML page to a file atomically."""
     with written_whole(path) as part:
         part.write_text(page, encoding="utf-8", newline="\n")

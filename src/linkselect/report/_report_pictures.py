@@ -1,4 +1,4 @@
-"""The figures of a report, drawn from its plain data."""
+"""Figures of a report, drawn from a summary."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def report_pictures(summary: Summary) -> dict[str, str]:
 
 
 def profile_pictures(profiles: ProfilesSummary) -> list[str]:
-    """Draw one small figure per feature."""
+    """Draw a small figure of the groups or the histogram of each feature."""
     drawn = []
     for place, one in enumerate(profiles["features"]):
         histogram, draw = one["histogram"], partial(draw_groups, groups=one["groups"])
@@ -66,12 +66,12 @@ def profile_pictures(profiles: ProfilesSummary) -> list[str]:
 
 
 def numbers(values: Sequence[Score]) -> FloatArray:
-    """Convert scores from JSON to numbers: None to NaN, and "inf" to infinity."""
+    """Convert scores loaded from JSON: None becomes NaN, and "inf" becomes infinity."""
     return np.array([np.nan if value is None else float(value) for value in values], dtype=float)
 
 
 def draw_best(summary: Summary, ax: Axes, slim: bool, longest_name: int | None = None) -> None:
-    """Draw the scores of the best features."""
+    """Draw the scores and, if known, the selection frequencies of the best features."""
     ranking = summary["ranking"]
     draw_scores(
         ax,
@@ -92,7 +92,7 @@ def draw_best(summary: Summary, ax: Axes, slim: bool, longest_name: int | None =
 
 
 def draw_held_out(summary: Summary, ax: Axes, measure: str, chance: float | None = None) -> None:
-    """Draw the held-out performance of the best features by their number."""
+    """Draw the performance on held-out data by number of features."""
     curve = summary["number_of_features"]["curve"]
     assert curve is not None
     counts, mean, error = curve["n_features"], curve["mean"], curve["standard_error"]
@@ -113,7 +113,7 @@ def _draw_ranked(summary: Summary, ax: Axes, _slim: bool) -> None:
 
 
 def draw_criterion(summary: Summary, ax: Axes, _slim: bool) -> None:
-    """Draw the criterion after each added feature."""
+    """Draw the criterion of a search after each added feature."""
     path, method = summary["path"], summary["method"]
     assert path is not None
     errors = None if path["errors"] is None else numbers(path["errors"])

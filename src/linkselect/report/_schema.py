@@ -1,4 +1,4 @@
-"""Types of the plain data that `summarize` returns and the templates of reports use."""
+"""Types of the plain data that `summarize` returns and report templates display."""
 
 import math
 from typing import Any, Literal, NotRequired, TypedDict
@@ -6,7 +6,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 # Increases when a key is removed or changes its meaning; new keys do not change it.
 SCHEMA_VERSION = 1
 
-# Longer lists are truncated; their full length is stored with them.
+# Longer lists are truncated; their full length is stored separately.
 MOST_LISTED = 12
 # JSON supports neither NaN nor infinity: None is a missing score, "inf" and "-inf" are infinite.
 Score = float | Literal["inf", "-inf"] | None
@@ -14,12 +14,12 @@ Rule = Literal["given", "own optimum", "held-out accuracy", "half, at most 300",
 
 
 def plain_text(value: Any) -> str:
-    """Return text in which characters that cannot be encoded as UTF-8 are replaced."""
+    """Convert a value to text, and replace characters that cannot be encoded as UTF-8."""
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def plain_number(value: Any) -> Score:
-    """Convert a number for JSON: NaN to None, and infinity to text."""
+    """Convert a number for JSON: NaN becomes None, and infinity becomes text."""
     number = float(value)
     if math.isnan(number):
         return None
@@ -29,7 +29,7 @@ def plain_number(value: Any) -> Score:
 class Parameter(TypedDict):
     """A parameter of the method; `usual` is true if it has its default value.
 
-    The value is a number, boolean, null or text; other values are written as Python code.
+    Numbers, booleans, null and text are stored directly; other values are stored as Python code.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Parameter(TypedDict):
 
 
 class MethodSummary(TypedDict):
-    """The selector: its class, the first line of its docstring, and its parameters."""
+    """The class name of the selector, the first line of its docstring, and its parameters."""
 
     name: str
     about: str
@@ -48,9 +48,10 @@ class MethodSummary(TypedDict):
 
 
 class DataSummary(TypedDict):
-    """The data on which the selector was fitted; `constant` names the first constant features.
+    """The data on which the selector was fitted.
 
-    Only `n_missing` refers to the data before missing values were replaced.
+    `constant` contains the names of the first constant features. `n_missing` is the number of
+    missing values before imputation.
     """
 
     n_samples: int
@@ -73,9 +74,9 @@ class ClassSize(TypedDict):
 class SupervisionSummary(TypedDict):
     """The labels or pairs that the method used.
 
-    `n_samples` is the number of samples with a label or pair, and `coverage` their proportion.
-    `must` and `cannot` count the pairs, or the pairs that labels imply. The other keys depend on
-    the kind.
+    `n_samples` is the number of samples with a label or pair, and `coverage` is their proportion.
+    `must` and `cannot` are the numbers of must-links and cannot-links. If the method used labels,
+    these are the pairs that the labels imply. The other keys depend on `kind`.
     """
 
     kind: Literal["none", "labels", "partial labels", "pairs"]
@@ -95,10 +96,10 @@ class SupervisionSummary(TypedDict):
 
 
 class RankingSummary(TypedDict):
-    """The features, best first, in columns of equal length.
+    """The features from best to worst, in columns of equal length.
 
     `frequency` contains selection frequencies if they were measured, and `frequency_error` their
-    Monte Carlo standard errors. `p_value`, `adjusted` and `q_value` exist if p-values were
+    Monte Carlo standard errors. `p_value`, `adjusted` and `q_value` are present if p-values were
     requested. `reason` is "selected", "constant", "copy of X", "correlated with X", "below the
     cut", "excluded" or "unstable".
     """
@@ -116,7 +117,7 @@ class RankingSummary(TypedDict):
 
 
 class PathSummary(TypedDict):
-    """The criterion after each added feature, with standard errors if it is an estimate."""
+    """The criterion of a search after each added feature, with standard errors if estimated."""
 
     values: list[Score]
     errors: list[Score] | None
@@ -124,7 +125,7 @@ class PathSummary(TypedDict):
 
 
 class ViewSummary(TypedDict):
-    """2-D coordinates of samples, and pairs to draw; `n_must` and `n_cannot` count all pairs."""
+    """2-D coordinates of samples, the pairs to draw, and the total numbers of pairs."""
 
     points: list[list[float]]
     labels: list[str]
@@ -135,7 +136,7 @@ class ViewSummary(TypedDict):
 
 
 class MaskSummary(TypedDict):
-    """Rows of pixels: 1 if selected, otherwise 0."""
+    """Rows of an image in which selected pixels are 1 and the others 0."""
 
     pixels: list[list[int]]
 
@@ -156,20 +157,21 @@ class EstimateSummary(TypedDict):
 
 
 class TwinSummary(TypedDict):
-    """Another feature that is highly correlated with a selected one."""
+    """A feature that is highly correlated with a selected feature."""
 
     feature: str
     correlation: float
 
 
 class ValidationSummary(TypedDict):
-    """How reliable the ranking is; `reason` explains a missing estimate or p-value.
+    """The reliability of the ranking; `reason` explains a missing estimate or p-value.
 
-    `selected` names the selected features, best first. For each, `selected_again` is its selection
-    frequency, `together` is the frequency with which it or a highly correlated feature is selected,
-    and `twins` lists highly correlated features (for the first 300). `n_resamples` counts the
-    resamples that could be ranked, and `n_unranked` the others. `pairs_left` contains the mean
-    numbers of must-links and cannot-links in a resample.
+    `selected` contains the names of the selected features, best first. For each of them,
+    `selected_again` is the selection frequency, `together` is the frequency with which it or a
+    highly correlated feature is selected, and `twins` lists highly correlated features (for the
+    first 300 only). `n_resamples` is the number of resamples that could be ranked, and `n_unranked`
+    is the number of the others. `pairs_left` contains the mean numbers of must-links and
+    cannot-links in a resample.
     """
 
     better_than_chance: bool | None
@@ -188,7 +190,7 @@ class ValidationSummary(TypedDict):
 
 
 class CurveSummary(TypedDict):
-    """The performance of the best features on held-out labels or pairs, by their number."""
+    """The performance on held-out labels or pairs by number of features."""
 
     measure: Literal["1-NN accuracy", "pair AUC"]
     n_features: list[int]
@@ -197,7 +199,7 @@ class CurveSummary(TypedDict):
 
 
 class NumberSummary(TypedDict):
-    """The number of selected features, the rule that chose it, and the reason in a sentence."""
+    """The number of selected features, the rule behind it, and a sentence that explains it."""
 
     n_features: int
     rule: Rule
@@ -206,9 +208,9 @@ class NumberSummary(TypedDict):
 
 
 class GroupSummary(TypedDict):
-    """Values of a feature in one class, or distances between samples of one kind of pair.
+    """Values of a feature in one class, or distances between the samples of one type of pair.
 
-    `quantiles` are at 5, 25, 50, 75 and 95 %.
+    `quantiles` contains the 5, 25, 50, 75 and 95 % quantiles of these values or distances.
     """
 
     label: str
@@ -225,7 +227,7 @@ class HistogramSummary(TypedDict):
 
 
 class ProfileSummary(TypedDict):
-    """A feature by class or kind of pair, or as a histogram if there are neither."""
+    """Values of a feature by class or type of pair, or a histogram without supervision."""
 
     feature: str
     groups: list[GroupSummary]
@@ -233,9 +235,10 @@ class ProfileSummary(TypedDict):
 
 
 class ProfilesSummary(TypedDict):
-    """The best selected features by class, by kind of pair, or as histograms.
+    """Values of the best selected features by class or type of pair, or their histograms.
 
-    `n_left_out` counts the other selected features, and `n_groups_left_out` the smaller classes.
+    `n_left_out` is the number of other selected features, and `n_groups_left_out` is the number of
+    smaller classes that are not described.
     """
 
     kind: Literal["classes", "pairs", "none"]
@@ -247,7 +250,7 @@ class ProfilesSummary(TypedDict):
 class Summary(TypedDict):
     """The content of a report on a fitted selector.
 
-    `alarms` are warnings about the selected features, which are shown first.
+    `alarms` contains warnings about the selected features, which the report shows first.
     """
 
     schema_version: int

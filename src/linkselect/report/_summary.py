@@ -1,4 +1,4 @@
-"""Summarize a fitted selector as plain data, independent of how a report shows it."""
+"""Summarize a fitted selector as plain data, independent of the layout of a report."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def summarize(
 ) -> schema.Summary:
     """Summarize a fitted selector as plain data for a report.
 
-    The summary can be written as JSON: a missing score is None, and an infinite score is the text
+    The summary can be stored as JSON: a missing score is None, and an infinite score is the string
     "inf" or "-inf".
 
     Parameters
@@ -71,45 +71,49 @@ def summarize(
     selector : fitted selector
         A selector of this library.
     X, y, pairs
-        The data on which it was fitted.
+        The data on which the selector was fitted.
     sample_ids : iterable of hashable, optional
-        The ids that the pairs use. Default: the index of a pandas frame, else row numbers.
+        The sample IDs used in the pairs. Default: the index of a pandas DataFrame, otherwise row
+        numbers.
     feature_names : sequence of str, optional
-        One name per feature. Default: the column names of X in `fit`, else x0, x1, ...
+        One name per feature. Default: the column names of the X passed to `fit`, otherwise x0, x1,
+        ...
     source : str, optional
         The source of the data, such as the name of a file.
     call : str, optional
-        The command or code that reproduces the result. Default: the call in Python.
+        The command or code that reproduces the result. Default: the Python code.
     preparation : str, optional
         A description of how the data were prepared.
     image_shape : (int, int), optional
-        Height and width, if each feature is a pixel; the report then shows the selected pixels.
+        Height and width of the images if each feature is a pixel. The report then shows the
+        selected pixels.
     image_order : {"C", "F"}, default="C"
         Whether pixels are ordered by rows ("C") or by columns ("F").
     notes : sequence of str, optional
-        Notes on the data. Default: the labels and pairs that the method ignores.
+        Notes on the data. Default: a note on labels and pairs that the method ignores.
     warnings : sequence of str, default=()
-        The warnings of `fit`.
+        Warnings issued by `fit`.
     seconds : float, optional
-        The time to fit.
+        Time for fitting the selector, in seconds.
     view : bool, default=True
-        Whether to include the data for figures of samples and of single features.
+        Whether to include data for figures of the samples and of single features.
     validation : Validation, optional
-        The result of `linkselect.evaluation.validate`. If the selected features are unstable or no
-        better than others, `alarms` says so.
+        The result of `linkselect.evaluation.validate`. If the selected features are unstable or
+        perform no better than others, `alarms` contains a warning.
     number : NumberOfFeatures, optional
         The result of `linkselect.evaluation.choose_number`.
     values : array, sparse matrix or frame, optional
-        X before it was prepared, in its original units. Default: X.
+        The samples before preparation, in their original units. Default: X.
     significance : FeaturePValues, optional
         The result of `linkselect.evaluation.feature_p_values`.
 
     Returns
     -------
     dict
-        `schema_version`, `source`, `call`, `version`, `method`, `data`, `supervision`, `ranking`,
-        `path`, `view`, `mask`, `validation`, `number_of_features`, `profiles`, `alarms`, `notes`,
-        `warnings` and `seconds`; `linkselect.report._schema.Summary` defines their types.
+        A dictionary with the keys `schema_version`, `source`, `call`, `version`, `method`, `data`,
+        `supervision`, `ranking`, `path`, `view`, `mask`, `validation`, `number_of_features`,
+        `profiles`, `alarms`, `notes`, `warnings` and `seconds`. Their types are defined in
+        `linkselect.report._schema.Summary`.
 
     Examples
     --------
@@ -161,12 +165,12 @@ def _selected(selector: Any) -> IntArray:
 def _checked_ids(
     selector: Any, X: Any, sample_ids: Iterable[Hashable] | None
 ) -> tuple[Hashable, ...]:
-    """Check selector and samples, and return the id of each sample."""
+    """Check the selector and the samples, and return the sample IDs."""
     check_is_fitted(selector)
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
             f"{type(selector).__name__} has no order_.",
-            "Pass a fitted selector of linkselect; for a Pipeline, its step: pipeline['selector'].",
+            "Pass a fitted selector of linkselect, or a step of a Pipeline: pipeline['selector'].",
         )
     if not isinstance(X, Samples):  # the command line passes tables that it reads in parts
         refuse_stored("A report", X, "Use the command line: linkselect rank FILE --report.")
@@ -175,7 +179,7 @@ def _checked_ids(
 
 
 def _used(selector: Any, y: Any, pairs: Pairs | None) -> tuple[Any, Pairs | None, Sequence[str]]:
-    """Return the classes or pairs that the method uses, and a note on what it ignores."""
+    """Return the classes or pairs that the method uses, and a note on ignored supervision."""
     sees = describe(selector).sees
     if sees == "pairs" and pairs is not None:
         ignored = [] if y is None else ["The labels were ignored because pairs were given."]
@@ -198,7 +202,7 @@ def _versions() -> dict[str, str]:
 
 
 def _plain_value(value: Any) -> float | bool | str | None:
-    """Convert a parameter for JSON; values other than numbers, booleans and text become code."""
+    """Convert a parameter for JSON; types that JSON does not support become Python code."""
     if value is None or isinstance(value, bool | str):
         return plain_text(value) if isinstance(value, str) else value
     if isinstance(value, int | float | np.number) and np.isfinite(value):
@@ -285,7 +289,7 @@ def _describe_ranking(
 def _reasons(
     selector: Any, names: list[str], X: Any, validation: Validation | None
 ) -> NDArray[np.object_]:
-    """Return why each feature is selected or not, in the order of the columns."""
+    """Return the reason why each feature was or was not selected, in column order."""
     own = getattr(selector, "reasons_", None)
     left_out = {} if validation is None else dict(validation.left_out)
     copy_of = getattr(selector, "copy_of_", np.full(len(names), -1)).copy()
@@ -347,21 +351,21 @@ def _notes(
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
 ) -> Iterator[str]:
-    """Yield the given notes, or those on ignored supervision, and notes on data and ranking."""
+    """Yield the given notes (default: on ignored supervision) and notes on data and ranking."""
     n_constant, n_unscored = data["n_constant"], sum(one is None for one in ranking["score"])
     yield from map(plain_text, ignored if given is None else given)
     if n_conflicts := supervision.get("n_conflicts"):
-        yield f"Ignored {many(n_conflicts, 'contradicted cannot-link')}."
+        yield f"Ignored {many(n_conflicts, 'cannot-link')} in conflict with must-links."
     if given is None and (n_lost := supervision.get("lost")):  # given notes report them
         yield f"Ignored {many(n_lost, 'pair')} with samples that are not in the data."
     if supervision["kind"] != "none" and supervision["coverage"] < LITTLE_COVERAGE:
-        yield f"Only {supervision['coverage']:.1%} of the samples have a label or a pair."
+        yield f"Only {supervision['coverage']:.1%} of the samples have a label or occur in a pair."
     # If values were imputed, the preparation describes it.
     if data["n_missing"] and data["preparation"] is None:
-        yield f"The data have {many(data['n_missing'], 'missing value')}."
+        yield f"The data contain {many(data['n_missing'], 'missing value')}."
     yield from about_constant(n_constant, data["n_features"])
     if n_unscored > n_constant:
-        yield f"{many(n_unscored, 'feature')} without a score rank last."
+        yield f"Placed {many(n_unscored, 'feature')} without a score at the end of the ranking."
     # After a search or repeated draws, features with equal scores are not tied.
     knows_more = describe(selector).searches or hasattr(selector, "selection_frequencies_")
     if not knows_more and _tied_at_the_cut(ranking):
@@ -384,11 +388,11 @@ def describe_number(selector: Any, number: NumberOfFeatures | None) -> schema.Nu
         n_features, curve = number.n_features, _curve(number)
         rule, reason = number.rule, number.reason
     elif getattr(selector, "n_features_to_select", None) != "auto":
-        reason = "The number was given by n_features_to_select."
+        reason = "The number of features was set by n_features_to_select."
     elif own:
         rule, reason = "own optimum", f"{own[0].upper()}{own[1:]}."
     else:
-        rule, reason = "half", "Half of the features, the default."
+        rule, reason = "half", "By default, half of the features are selected."
     return {"n_features": n_features, "rule": rule, "reason": reason, "curve": curve}
 
 

@@ -1,4 +1,4 @@
-"""Summarize the supervision of a method, and features by class or pair, as plain data."""
+"""Summarize the supervision that a method used, and the best features by class or pair."""
 
 from collections.abc import Hashable
 from typing import Any
@@ -17,14 +17,14 @@ from linkselect.report._schema import MOST_LISTED, plain_text
 # More would overlap in the figure and slow down the page.
 MOST_DRAWN_PAIRS = 300
 MOST_DRAWN_SAMPLES = 1500
-# The number of pairs that labels imply grows quadratically.
+# The number of pairs that labels imply grows quadratically with the number of labels.
 MOST_LABELS = 1000
 MOST_FEATURES = 9
 MOST_GROUPS = 6
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 BARS = 20
 
-# The class of each row from 0, or -1, and the label of each class.
+# The class index of each row (-1 if it is unlabelled), and the label of each class.
 Classes = tuple[IntArray, NDArray[Any]]
 
 
@@ -74,13 +74,13 @@ def _of_labels(codes: IntArray, labels: NDArray[Any]) -> schema.SupervisionSumma
 
 
 def _largest(codes: IntArray, labels: NDArray[Any], most: int) -> tuple[IntArray, IntArray]:
-    """Return the sizes of all classes, and the positions of the largest."""
+    """Return the sizes of all classes, and the indices of the largest classes."""
     sizes = np.bincount(codes[codes >= 0], minlength=len(labels))
     return sizes, np.argsort(-sizes, kind="stable")[:most]
 
 
 def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.ViewSummary:
-    """Compute 2-D coordinates of samples in the drawn pairs and of some others."""
+    """Compute 2-D coordinates of the samples in the drawn pairs and of some other samples."""
     present = pairs.restrict(ids)
     links = pair_rows(with_fewer_labels(present, MOST_LABELS), X, ids)
     share = min(1.0, MOST_DRAWN_PAIRS / max(1, sum(map(len, links))))
@@ -89,7 +89,7 @@ def describe_view(X: Any, pairs: Pairs, ids: tuple[Hashable, ...]) -> schema.Vie
     others = np.setdiff1d(np.arange(len(ids)), named)
     rows = np.union1d(named, evenly(others, MOST_DRAWN_SAMPLES - len(named)))
     points, labels = two_dimensional_view(as_samples(X).take(rows).values)
-    # Sums depend on the number of threads in the last digits; rounding keeps reports identical.
+    # The last digits of sums depend on the number of threads; rounding keeps reports identical.
     width = float(np.abs(points).max()) or 1.0
     return {
         "points": np.round(points / width, 4).tolist(),
@@ -109,9 +109,9 @@ def describe_profiles(
     pairs: Pairs | None,
     ids: tuple[Hashable, ...],
 ) -> schema.ProfilesSummary:
-    """Describe the best features by pair or class, or by a histogram without supervision.
+    """Describe the best features by type of pair or class, or by histogram if unsupervised.
 
-    Missing values are ignored. In addition to pairs, at most 1,000 labels are used.
+    Missing values are ignored. At most 1,000 labels are used in addition to the pairs.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def describe_profiles(
     classes, pairs
         The supervision that the method used; both are None if it used none.
     ids : tuple of hashable
-        The id of each row.
+        The ID of each row.
     """
     first = features[:MOST_FEATURES]
     columns = np.asarray(as_samples(X).own_values(first), dtype=np.float64)
@@ -180,5 +180,5 @@ def _histogram(values: FloatArray) -> schema.HistogramSummary | None:
 
 
 def _short(value: float) -> float:
-    """Round to the digits that a figure can show."""
+    """Round to five significant digits, which are sufficient for a figure."""
     return float(f"{value:.5g}")

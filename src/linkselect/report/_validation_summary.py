@@ -1,4 +1,4 @@
-"""The reliability of a ranking, in the sentences that the terminal and the report show."""
+"""Describe the reliability of a ranking in sentences for the terminal and the report."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from linkselect.evaluation import Validation
 
 MOST_NAMED = 3
-# Usual levels of the error rates over all features.
+# Conventional levels of the family-wise error rate and of the false discovery rate.
 LEVEL, FALSE_SHARE = 0.05, 0.1
-# Agreement beyond chance below this is called poor (Fleiss; Nogueira, Sechidis & Brown 2018).
+# Agreement beyond chance below this is considered poor (Fleiss; Nogueira, Sechidis & Brown 2018).
 POOR_AGREEMENT = 0.4
 SAME_NUMBER = "the same number of random features"
 
 
 def describe_validation(found: Validation | None, names: Sequence[str]) -> ValidationSummary | None:
-    """Convert a validation, if there is one, to plain data with names of features."""
+    """Convert the result of a validation to plain data with feature names."""
     if found is None:
         return None
     plain = found.to_dict()
@@ -38,7 +38,7 @@ def describe_validation(found: Validation | None, names: Sequence[str]) -> Valid
 
 
 def alarms(found: ValidationSummary | None, n_features: int) -> list[str]:
-    """Return warnings if the selected features are unstable or no better than others."""
+    """Return warnings if the selected features are unstable or perform no better than others."""
     if found is None:
         return []
     lines = _instability(found, n_features)
@@ -70,7 +70,7 @@ def _task(estimate: EstimateSummary) -> str:
 
 
 def _instability(found: ValidationSummary, n_features: int) -> list[str]:
-    """Warn if other halves of the samples would give other features."""
+    """Return a warning if different halves of the samples lead to different features."""
     shares = found.get("together") or found["selected_again"]
     if not shares or len(shares) == n_features:
         return []
@@ -79,34 +79,35 @@ def _instability(found: ValidationSummary, n_features: int) -> list[str]:
     if mean - chance < POOR_AGREEMENT * (1 - chance):
         return [
             f"The selection is unstable: over {resamples}, the mean selection frequency is "
-            f"{mean:.2f}, counting highly correlated features (chance {chance:.2g})."
+            f"{mean:.2f} if highly correlated features count as one (chance: {chance:.2g})."
         ]
     if shares[0] == 0:
         return [
-            f"The best feature, {shortened(found['selected'][0])}, was selected in none of "
-            f"{resamples}, nor was a feature highly correlated with it."
+            f"In {resamples}, neither the best feature, {shortened(found['selected'][0])}, nor any "
+            "feature highly correlated with it was selected."
         ]
     return []
 
 
 def validation_lines(summary: Summary) -> list[str]:
-    """Describe how well the features perform on held-out supervision and how stable they are."""
+    """Describe the performance on held-out labels or pairs, and the selection frequencies."""
     found, lines = summary["validation"], []
     if found is None:
         return _significance_lines(summary)
     estimate = found["estimate"]
     if estimate is not None:
         contrast = estimate.get("contrast")
-        against = " against random pairs" if contrast == "random pairs" else ""
+        against = " versus random pairs" if contrast == "random pairs" else ""
         lines.append(
             f"Held-out {_held_out(estimate)}{against}: {_measured(estimate)[:-1]}; chance "
             f"{estimate['chance']:.2f}, random features {estimate['random_features']:.2f}, all "
             f"features {estimate['all_features']:.2f})."
         )
         if contrast:
-            others = "two random samples are" if "random" in contrast else "a cannot-link is"
+            others = "random" if "random" in contrast else "cannot-linked"
             lines.append(
-                f"The AUC is the probability that {others} farther apart than a must-link."
+                f"The AUC is the probability that two {others} samples are farther apart than two "
+                "must-linked samples."
             )
         lines += _claim_lines(found)
     if found["reason"]:
@@ -115,29 +116,29 @@ def validation_lines(summary: Summary) -> list[str]:
 
 
 def _claim_lines(found: ValidationSummary) -> list[str]:
-    """State whether the features are better than chance and than random features."""
+    """State whether the selection performs better than chance and than random features."""
     claims = [
         ("chance", found["better_than_chance"], found.get("p_value")),
         (SAME_NUMBER, found.get("better_than_random"), found.get("p_random")),
     ]
-    text = "; ".join(
-        f"{'' if holds else 'not significantly '}better than {name} (p {p_text(p)})"
+    text = " and ".join(
+        f"{'' if holds else 'not '}significantly better than {name} (p {p_text(p)})"
         for name, holds, p in claims
         if p is not None
     )
-    return [f"{text[0].upper()}{text[1:]}."] if text else []
+    return [f"The selection performs {text}."] if text else []
 
 
 def _significance_lines(summary: Summary) -> list[str]:
-    """State how many features are significant, if that was tested."""
+    """State the number of significant features, if p-values were computed."""
     ranking = summary["ranking"]
     if "adjusted" not in ranking:
         return []
     n_sure = sum(p <= LEVEL for p in ranking["adjusted"])
     n_found = sum(q <= FALSE_SHARE for q in ranking["q_value"])
     return [
-        f"Significant: {n_sure:,} of {many(len(ranking['feature']), 'feature')} at a family-wise "
-        f"error rate of {100 * LEVEL:g} %, {n_found:,} at a false discovery rate of "
+        f"Significant features: {n_sure:,} of {len(ranking['feature']):,} at a family-wise error "
+        f"rate of {100 * LEVEL:g} %, and {n_found:,} at a false discovery rate of "
         f"{100 * FALSE_SHARE:g} %."
     ]
 
@@ -149,13 +150,12 @@ def _held_out(estimate: EstimateSummary) -> str:
 
 
 def _measured(estimate: EstimateSummary) -> str:
-    measure = estimate["measure"].removeprefix("pair ")
-    error = f"{2 * estimate['standard_error']:.2f}"
-    return f"{measure} {estimate['value']:.2f} ± {error} (2 standard errors)"
+    measure, error = estimate["measure"].removeprefix("pair "), 2 * estimate["standard_error"]
+    return f"{measure} {estimate['value']:.2f} ± {error:.2f} (2 standard errors)"
 
 
 def _frequency_lines(found: ValidationSummary) -> list[str]:
-    """Describe how often the selected features are selected on resamples, if that is known."""
+    """Describe the selection frequencies over resamples, if they were measured."""
     shares = found["selected_again"]
     if not shares:
         return []
@@ -164,8 +164,8 @@ def _frequency_lines(found: ValidationSummary) -> list[str]:
     together = found.get("together") or shares
     line = (
         f"Selection frequency over {many(found['n_resamples'], 'resample')}: mean "
-        f"{sum(shares) / len(shares):.2f} ({sum(together) / len(together):.2f} counting highly "
-        "correlated features)"
+        f"{sum(shares) / len(shares):.2f} ({sum(together) / len(together):.2f} if highly "
+        "correlated features count as one)"
     )
     lines = [f"{line}; least stable: {', '.join(unsure)}." if unsure else f"{line}."]
     if left := found.get("pairs_left"):
@@ -179,7 +179,7 @@ def _frequency_lines(found: ValidationSummary) -> list[str]:
 
 
 def _twin_lines(found: ValidationSummary) -> list[str]:
-    """Name the best selected features that are highly correlated with another, each pair once."""
+    """List the best selected features that are highly correlated with another feature."""
     listed: dict[frozenset[str], str] = {}
     for name, others in zip(found["selected"], found["twins"], strict=False):
         for other in others[:1]:
@@ -192,7 +192,7 @@ def _twin_lines(found: ValidationSummary) -> list[str]:
 
 
 def selected_line(summary: Summary) -> str:
-    """State how many features are selected, and by which rule."""
+    """State the number of selected features and the rule that determined it."""
     n_all = many(summary["data"]["n_features"], "feature")
     seconds = summary["seconds"]
     time = "" if seconds is None else f" in {seconds:.2f} s"

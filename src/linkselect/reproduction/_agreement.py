@@ -1,7 +1,7 @@
 """Agreement between reproduced and published numbers.
 
-The rule is the same for all papers: numbers are compared unrounded, so 2.04 points is not within 2,
-and any difference decides which method wins.
+The same rule applies to all papers: numbers are compared without rounding. A difference of 2.04
+points is therefore not within 2 points, and even a small difference decides which method wins.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,13 +18,13 @@ TINY = 1e-9
 
 @dataclass(frozen=True)
 class Tolerance:
-    """A tolerance for agreement, in points or as a share of the published number."""
+    """A tolerance for agreement, in percentage points or relative to the published number."""
 
     distance: float
     relative: bool = False
 
     def agrees(self, cell: Cell) -> bool:
-        """Return whether our number is within the tolerance; False without a published number."""
+        """Return whether our number is within the tolerance; False if no number was published."""
         gap = difference(cell)
         if gap is None or cell.published is None:
             return False
@@ -41,7 +41,7 @@ NEAR_NUMBERS = (Tolerance(0.15, relative=True),)
 
 
 def unit_of(cell: Cell, table_unit: str) -> str:
-    """Return the unit of a cell, which differs from that of its table in some rows.
+    """Return the unit of a table cell, which may differ from the unit of the table.
 
     Examples
     --------
@@ -57,9 +57,10 @@ def unit_of(cell: Cell, table_unit: str) -> str:
 
 
 def tolerances_of(unit: str) -> tuple[Tolerance, ...]:
-    """Return the tolerances for a unit, smallest first; none if single numbers are not compared.
+    """Return the tolerances for a unit, smallest first; empty if single numbers are not compared.
 
-    Times were measured on different machines, and rank sums are compared by the winning method.
+    Run times are not compared because they were measured on different machines. For rank sums, only
+    the winning methods are compared.
     """
     if unit.startswith((RANK_SUM, SECONDS)):
         return ()
@@ -69,19 +70,19 @@ def tolerances_of(unit: str) -> tuple[Tolerance, ...]:
 
 
 def difference(cell: Cell) -> float | None:
-    """Return our number minus the published one, or None without a published number."""
+    """Return our number minus the published one, or None if there is no published number."""
     return None if cell.published is None else cell.ours - cell.published
 
 
 def compared(cells: Iterable[Cell]) -> list[Cell]:
-    """Return the cells with a published number."""
+    """Return the cells that have a published number."""
     return [cell for cell in cells if cell.published is not None]
 
 
 def same_winners(cells: Iterable[Cell]) -> dict[tuple[str, str], bool]:
-    """Return for each data set and setting whether a published winner also wins here.
+    """Return, for each data set and setting, whether a published winner also wins here.
 
-    The winner has the lowest number.
+    The winner is the method with the lowest number.
     """
     rows: dict[tuple[str, str], list[Cell]] = {}
     for cell in compared(cells):
@@ -97,7 +98,7 @@ def _has_published_winner(row: Sequence[Cell]) -> bool:
 
 
 def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
-    """Describe how many numbers agree, by unit.
+    """Describe the agreement with the published numbers, by unit.
 
     Examples
     --------
@@ -109,7 +110,7 @@ def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
     for cell in compared(cells):
         by_unit.setdefault(unit_of(cell, table_unit), []).append(cell)
     if not by_unit:
-        return "the paper prints no numbers for this table"
+        return "the paper reports no numbers for this table"
     texts = {unit: _of_one_unit(known, unit) for unit, known in by_unit.items()}
     if len(texts) == 1:
         return next(iter(texts.values()))

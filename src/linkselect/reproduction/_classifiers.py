@@ -1,4 +1,4 @@
-"""Accuracy of the papers' support vector machines by number of features."""
+"""Accuracy of the support vector machines in the papers, by number of features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -24,7 +24,7 @@ def rbf_svm_curve(
     C: float = 1.0,
     gamma: float | Literal["scale", "auto"] = "scale",
 ) -> FloatArray:
-    """Compute the accuracy of an SVM with Gaussian kernel by number of features.
+    """Compute the accuracy of an SVM with a Gaussian kernel for each number of features.
 
     Liu, Sun & Zhang (2012) use this classifier but report neither its cost nor its kernel width.
 
@@ -35,7 +35,7 @@ def rbf_svm_curve(
     test, y_test : arrays of shape (n_test, d), (n_test,)
         The test samples and their classes.
     order : array of int
-        The features, best first.
+        The feature numbers, best first.
     n_features : ascending ints, optional
         The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     C, gamma : float
@@ -67,10 +67,10 @@ def linear_svm_curve(
     costs: Sequence[float] = (0.01, 0.1, 1.0, 10.0, 100.0),
     n_folds: int = 5,
 ) -> FloatArray:
-    """Compute the accuracy of a linear SVM with a tuned cost by number of features.
+    """Compute the accuracy of a linear SVM with tuned cost for each number of features.
 
-    The cost is the one with the highest accuracy in cross-validation on the training samples, or
-    the smallest of several. Pan et al. (2013) use this classifier.
+    The cost with the highest cross-validated accuracy on the training samples is used. If several
+    costs are equally accurate, the smallest of them is used. Pan et al. (2013) use this classifier.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def cross_validated_curve(
     *,
     prepare: Callable[[NDArray[Any], IntArray], NDArray[Any]] = fill_missing,
 ) -> FloatArray:
-    """Compute the accuracy by number of features in one stratified cross-validation.
+    """Compute the accuracy for each number of features in one stratified cross-validation.
 
     Features are ranked and the classifier is fitted separately in each fold.
 
@@ -168,17 +168,17 @@ def cross_validated_curve(
     X, y : arrays of shape (n, d), (n,)
         The samples and their classes.
     rank : function of X and y
-        Returns the features, best first, from the training samples of a fold.
+        Function that ranks the features on the training samples of a fold, best first.
     curve : function
-        An accuracy curve of this module.
+        Function of this module that computes an accuracy curve.
     n_features : ascending ints
         The numbers of features to evaluate.
     n_folds : int
         The number of folds: 10 in Liu, Sun & Zhang (2012), 5 in Pan et al. (2013).
     random : numpy Generator
-        The generator of the folds.
+        The random number generator of the folds.
     prepare : function of X and the training rows
-        Returns all samples, scaled or imputed with statistics of the training rows.
+        Function that returns all samples, scaled or imputed with statistics of the training rows.
 
     Returns
     -------

@@ -33,7 +33,7 @@ class DataNotFoundError(FileNotFoundError):
 
 @dataclass(frozen=True, eq=False)  # comparing arrays does not return a single Boolean
 class Dataset:
-    """A data set as used in the papers. Its arrays are shared between loads and read-only.
+    """A data set as used in the papers, with read-only arrays that are shared between loads.
 
     Parameters
     ----------
@@ -42,14 +42,14 @@ class Dataset:
     X : array of float64, shape (n_samples, n_features)
         The samples in the order of the source; missing values are NaN.
     y : array of int64, shape (n_samples,)
-        The classes, 0 to k - 1.
+        The class of each sample, from 0 to k - 1.
     class_names : tuple of str
         The name of each class.
     feature_names : tuple of str or None
         The names of the features; None if the source has none.
     image_shape : (height, width) or None
-        For images, whose pixels are in column-major order: `x.reshape(width, height).T` is the
-        upright image.
+        The shape of each image if the samples are images. Their pixels are in column-major order,
+        so `x.reshape(width, height).T` is the upright image.
     """
 
     name: str
@@ -78,7 +78,7 @@ class DatasetSpec:
     sha256 : str
         The checksum of the arrays, not of the file: see `checksum`.
     source : UciSource or str
-        Where to download the set, or a description of its origin.
+        The download location of the set, or a description of its origin.
     image_shape : (height, width) or None
         The shape of each image in a set of images.
     """
@@ -129,7 +129,7 @@ def dataset_names() -> tuple[str, ...]:
 def checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
     """Return the SHA-256 checksum of X and y, independent of their types and file format.
 
-    It covers the shape of X as text, X as little-endian float64 in row order with one
+    The checksum covers the shape of X as text, X as little-endian float64 in row order with one
     representation of NaN and of zero, and y as little-endian int64.
     """
     values = np.array(X, dtype="<f8", order="C") + 0.0  # converts -0 to 0
@@ -158,22 +158,23 @@ def load_dataset(
     Parameters
     ----------
     name : str
-        The name in the papers' tables; `dataset_names()` lists all. Zhang, Chen & Zhou (2008) use
-        "ORL 64x64", Salmi, Hammouche & Macaire (2020) use "ORL".
+        The name in the papers' tables; `dataset_names()` lists all names. Zhang, Chen & Zhou (2008)
+        use "ORL 64x64", whereas Salmi, Hammouche & Macaire (2020) use "ORL".
     data_dir : path, optional
         The folder of the files. Default: the environment variable LINKSELECT_DATA, otherwise the
         folder for fetched sets, `~/.cache/linkselect` (XDG_CACHE_HOME is respected).
     fetch : bool
-        Whether to download a set that is in neither folder from the UCI repository, if available
-        there. It is stored in the folder for fetched sets. (Tested only with a local server.)
+        Whether to download a set that is in neither folder from the UCI repository, if it is
+        available there. The set is then stored in the folder for fetched sets. (Downloads were
+        tested only with a local server.)
     progress : function, optional
-        Called with the numbers of bytes received and expected during a download. Default: a
-        progress bar on a terminal if rich is installed.
+        Function that is called with the numbers of bytes received and expected during a download.
+        Default: a progress bar on a terminal if rich is installed.
 
     Returns
     -------
     Dataset
-        The data set, with the shape, class counts and checksum of the experiments.
+        The data set, after its shape, class counts and checksum have been verified.
 
     Examples
     --------
@@ -199,14 +200,14 @@ def _spec(name: str) -> DatasetSpec:
 
 
 def folders(data_dir: str | os.PathLike[str] | None = None) -> list[Path]:
-    """Return the folders to search for files; a folder named by the user must exist."""
+    """Return the folders to search for files; a folder specified by the user must exist."""
     named = data_dir or os.environ.get("LINKSELECT_DATA")
     if not named:
         return [cache_folder()]
     if not Path(named).is_dir():
         raise DataNotFoundError(
             f"There is no folder {str(named)!r} ({'data_dir' if data_dir else 'LINKSELECT_DATA'}). "
-            "Pass the folder of the data files, or none to download the available data sets."
+            "Pass the folder of the data files, or omit it to download the available data sets."
         )
     return [Path(named), cache_folder()]
 
@@ -238,8 +239,8 @@ def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | No
     _checked(
         Dataset(spec.name, X, y, names),
         f"The file from {uci_address()}/{source.files[0]}",
-        f"Obtain {spec.file} elsewhere and set its folder with data_dir=, --data-dir or "
-        "LINKSELECT_DATA; LINKSELECT_UCI sets another download address.",
+        f"Obtain {spec.file} from another source and set its folder with data_dir=, --data-dir or "
+        "LINKSELECT_DATA, or set another download address with LINKSELECT_UCI.",
     )
     path = cache_folder() / str(spec.file)
     try:
@@ -249,7 +250,7 @@ def _fetch(spec: DatasetSpec, source: UciSource, progress: ProgressFunction | No
     except OSError as error:
         raise FetchError(
             f"Cannot write {path} ({error.strerror}). Set XDG_CACHE_HOME to use another folder for "
-            "fetched sets."
+            "downloaded data sets."
         ) from error
     return path
 
@@ -297,7 +298,7 @@ def _shipped(name: str) -> Dataset:
         tuple(map(str, content.target_names)),
         tuple(map(str, content.feature_names)),
     )
-    hint = "Install a version of scikit-learn that includes the original set."
+    hint = "Install a version of scikit-learn that includes the original data set."
     return _checked(dataset, "The set in scikit-learn", hint)
 
 

@@ -44,11 +44,12 @@ class UciSource:
     files : tuple of str
         Paths relative to the address of the repository. Rows of several files are concatenated.
     labels : tuple of str
-        The text for the classes 0, 1, ...
+        The text labels of the classes 0, 1, ...
     label : {"last", "first", "one-hot", "blocks"}
-        The format of the labels: "last" or "first" field of each row; "one-hot" for one last field
-        per class; or "blocks" for no labels. Then the classes are consecutive blocks of equal size,
-        and each file contains some of the columns.
+        The format of the labels. With "last" or "first", the label is the last or first field of
+        each row. With "one-hot", the last fields of each row indicate the class. With "blocks",
+        there are no labels: the classes are consecutive blocks of rows of equal size, and each file
+        contains some of the columns.
     class_names : tuple of str
         The names of the classes. Default: the labels.
     separator : str or None
@@ -78,9 +79,9 @@ class UciSource:
 def fetch_arrays(
     source: UciSource, n_features: int, progress: ProgressFunction | None = None
 ) -> tuple[FloatArray, NDArray[np.int64]]:
-    """Download a set and return X and y, whose contents the caller must verify.
+    """Download a data set and return X and y, whose contents the caller must verify.
 
-    The environment variable LINKSELECT_UCI sets another address of the repository, such as a
+    The environment variable LINKSELECT_UCI can specify another address of the repository, such as a
     mirror.
 
     Parameters
@@ -90,8 +91,8 @@ def fetch_arrays(
     n_features : int
         The number of features.
     progress : function, optional
-        Called with the numbers of bytes received and expected. Default: a progress bar on a
-        terminal if rich is installed.
+        Function that is called with the numbers of bytes received and expected. Default: a progress
+        bar on a terminal if rich is installed.
     """
     base = uci_address()
     texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
@@ -106,7 +107,7 @@ def fetch_arrays(
 
 
 def uci_address() -> str:
-    """Return the address of the UCI repository, which LINKSELECT_UCI can change."""
+    """Return the address of the UCI repository, which LINKSELECT_UCI can override."""
     return os.environ.get("LINKSELECT_UCI", UCI).rstrip("/")
 
 
@@ -169,17 +170,18 @@ def download(
 ) -> bytes:
     """Download a file completely, or raise an error.
 
-    Only https is allowed, also after redirects, except that http is allowed for a local server.
+    Only https addresses are allowed, including those of redirects. As an exception, http is allowed
+    for a local server.
 
     Parameters
     ----------
     url : str
-        The address.
+        The address of the file.
     progress : function, optional
-        Called with the numbers of bytes received and expected. Default: a progress bar on a
-        terminal if rich is installed.
+        Function that is called with the numbers of bytes received and expected. Default: a progress
+        bar on a terminal if rich is installed.
     timeout : float
-        The maximum time to wait for each answer of the server, in seconds.
+        The maximum time to wait for each response of the server, in seconds.
     max_bytes : int
         The maximum size of the file. All data sets of the papers are far smaller.
     max_seconds : float
@@ -211,7 +213,7 @@ def download(
 def _read(
     url: str, timeout: float, max_bytes: int, report: ProgressFunction, stopped: threading.Event
 ) -> bytes:
-    """Read a file completely; every error explains what to do."""
+    """Download a file completely, or raise an error that explains the problem."""
     received = bytearray()
     try:
         with urllib.request.build_opener(_SafeRedirects).open(url, timeout=timeout) as response:
@@ -220,7 +222,7 @@ def _read(
                 if max(len(received), total or 0) > max_bytes:
                     raise FetchError(
                         f"{url} has more than {max_bytes:,} bytes, so it is not the data set. "
-                        "Check the address LINKSELECT_UCI."
+                        "Check the address in LINKSELECT_UCI."
                     )
                 report(len(received), total)
                 if stopped.is_set() or not (part := response.read1(1 << 16)):
@@ -288,7 +290,7 @@ def _check_address(url: str, asked: str) -> None:
 
 @contextmanager
 def _bar(url: str, progress: ProgressFunction | None) -> Iterator[ProgressFunction]:
-    """Yield the function that shows progress; by default, as a bar on a terminal with rich."""
+    """Yield a function that reports progress, by default as a bar on a terminal with rich."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
     if progress is not None or not on_terminal or find_spec("rich") is None:
         yield progress or (lambda done, total: None)

@@ -26,7 +26,7 @@ class Setup(NamedTuple):
     parameters: Parameters = ()
 
     def unit(self, run: int) -> Unit:
-        """Return the unit of one run."""
+        """Return the unit of work of one run."""
         return Unit(self.experiment, self.dataset, self.method, run, self.parameters)
 
 
@@ -39,7 +39,7 @@ class Unit:
     experiment : str
         The name of the experiment. Tables and figures of the same experiment share its results.
     dataset, method : str
-        The names in the paper's tables.
+        The names of the data set and the method in the paper's tables.
     run : int
         The number of the repetition. Random splits and draws depend only on `seed`, `dataset` and
         `run`, so they are the same for all methods.
@@ -58,14 +58,14 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """A text that identifies the unit on every machine."""
+        """Text that identifies the unit on every machine."""
         return json.dumps(
             [self.experiment, self.dataset, self.method, self.run, self.parameters, self.seed]
         )
 
     @property
     def setup(self) -> Setup:
-        """The unit without its run and seed."""
+        """The setup of the unit, without its run and seed."""
         return Setup(self.experiment, self.dataset, self.method, self.parameters)
 
     def random(self) -> np.random.Generator:
@@ -100,7 +100,7 @@ def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
 
 @dataclass(frozen=True)
 class Cell:
-    """A published number of a table (None if the paper has none) and our number."""
+    """A table cell with the published number, or None if there is none, and our number."""
 
     dataset: str
     method: str
@@ -112,7 +112,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Claim:
-    """A claim of a paper, whether it holds for our numbers, and these numbers."""
+    """A claim of a paper, whether it holds in our experiments, and the relevant numbers."""
 
     text: str
     held: bool
@@ -120,7 +120,7 @@ class Claim:
 
 
 def no_claims(_results: Results) -> Sequence[Claim]:
-    """Return no claims, for tables and figures about which a paper makes none."""
+    """Return no claims, for tables and figures about which the paper makes no claims."""
     return ()
 
 
@@ -133,9 +133,9 @@ class Series:
     x, y : sequences
         The coordinates. NaN separates links.
     spread : sequence of float, optional
-        The half-width of a band around a line, or of the error bars of bars.
+        The half-width of the band around a line, or half the length of the error bars.
     drawn : {"line", "links", "points"}
-        The style in a panel of lines. Links are thin and in the background.
+        The drawing style in a panel of lines. Links are thin lines in the background.
     """
 
     x: Sequence[Any]
@@ -151,7 +151,7 @@ def mean_line(curve: Curve) -> Series:
 
 @dataclass(frozen=True)
 class Panel:
-    """One pair of axes of a figure."""
+    """One panel of a figure, with its own axes."""
 
     title: str
     xlabel: str
@@ -168,7 +168,7 @@ def marked(method: str, marks: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True)
 class PaperTable:
-    """A published table: its units for a number of runs, and its cells from their results."""
+    """A published table, with functions that return its units of work and compute its cells."""
 
     number: int
     title: str
@@ -177,11 +177,11 @@ class PaperTable:
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
     marks: Mapping[str, str] = field(default_factory=dict)
-    """Remarks on methods, shown with their names, for example that one uses more labels."""
+    """Remarks shown with the names of methods, for example that a method uses more labels."""
 
     @property
     def name(self) -> str:
-        """The name in the paper."""
+        """The name of the table in the paper."""
         return f"Table {self.number}"
 
     def shown_method(self, method: str) -> str:
@@ -191,7 +191,7 @@ class PaperTable:
 
 @dataclass(frozen=True)
 class Figure:
-    """A published figure: its units for a number of runs, and its panels from their results."""
+    """A published figure, with functions that return its units of work and compute its panels."""
 
     number: int
     title: str
@@ -201,13 +201,13 @@ class Figure:
 
     @property
     def name(self) -> str:
-        """The name in the paper."""
+        """The name of the figure in the paper."""
         return f"Figure {self.number}"
 
 
 @dataclass(frozen=True)
 class Paper:
-    """A paper: its tables, its figures, and the function that computes one unit."""
+    """A paper with its tables, its figures and the function that computes one unit of work."""
 
     name: str
     title: str
@@ -216,10 +216,10 @@ class Paper:
     figures: Mapping[int, Figure]
     default_runs: int = 100
     protocol: Mapping[str, Any] = field(default_factory=dict)
-    """Everything besides the unit that affects results, as JSON values. Stored results are used
-    only if their protocol is the same."""
+    """All settings outside the unit that affect results, as JSON values. Stored results are used
+    only if they were computed with the same protocol."""
     timed: Collection[str] = ()
-    """Experiments that measure time. They run after all others, one at a time."""
+    """Experiments that measure run times. They run after all other experiments, one at a time."""
 
     @property
     def protocol_text(self) -> str:

@@ -1,4 +1,4 @@
-"""A page for each paper: published and reproduced numbers, figures and claims."""
+"""HTML page of a paper with published and reproduced numbers, figures and claims."""
 
 import base64
 from collections.abc import Sequence
@@ -30,7 +30,7 @@ FORMATS = {AVERAGE_RANK: ".2f", RATIO: ".1f", SHARE: ".4f"}
 
 
 class TableContent(NamedTuple):
-    """A table, its cells and its record."""
+    """A table with its cells and its record of runs and claims."""
 
     table: PaperTable
     cells: Sequence[Cell]
@@ -38,7 +38,7 @@ class TableContent(NamedTuple):
 
 
 class FigureContent(NamedTuple):
-    """A figure, its SVG code and its record."""
+    """A figure with its SVG code and its record of runs and claims."""
 
     figure: Figure
     svg: str
@@ -46,7 +46,7 @@ class FigureContent(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A row of a table: one data set in one setting, with a cell or None for each method."""
+    """A table row for one data set and setting, with a cell or None for each method."""
 
     dataset: str
     setting: str
@@ -54,7 +54,7 @@ class _Row(NamedTuple):
 
 
 def paper_page(paper: Paper, folder: Path) -> str:
-    """Return a self-contained HTML page of all tables and figures of a paper in a folder.
+    """Return a self-contained HTML page with all tables and figures of a paper in a folder.
 
     Only tables and figures that have both a file and a record are included.
     """
@@ -102,7 +102,7 @@ def shown(value: float | None, unit: str) -> str:
 
 
 def shown_difference(cell: Cell, unit: str) -> str:
-    """Format our number minus the published one, with its sign."""
+    """Format the signed difference between our number and the published number."""
     gap = difference(cell)
     if gap is None:
         return "-"
@@ -113,7 +113,7 @@ def shown_difference(cell: Cell, unit: str) -> str:
 
 
 def _closeness(cell: Cell, unit: str) -> str:
-    """Return the style of a difference: near, fair or far; unknown if it is not compared."""
+    """Return the style of a difference: near, fair or far, or unknown if it is not assessed."""
     tolerances = tolerances_of(unit)
     if cell.published is None or not tolerances:
         return "unknown"

@@ -1,4 +1,4 @@
-"""Drawing of the papers' figures as panels of lines or bars."""
+"""Functions that draw the figures of the papers as panels of lines or bars."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ INCHES_PER_SIGN, INCHES_PER_HANDLE = 0.075, 0.75
 
 
 def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
-    """Draw panels as one figure, in rows of three; each name has the same style in all panels.
+    """Draw panels in rows of up to three; each name has the same style in all panels.
 
     Parameters
     ----------
     panels : sequence of Panel
-        The panels, at least one.
+        The panels, of which there must be at least one.
     title : str
         The title above all panels.
 
@@ -119,7 +119,7 @@ def _draw_bars(ax: Axes, series: Mapping[str, Series], styles: Mapping[str, Any]
 
 
 def _add_legends(figure: Figure, axes: Sequence[Axes], panels: Sequence[Panel]) -> None:
-    """Add one legend below all panels, or one to each panel if the names differ."""
+    """Add one legend below all panels, or one to each panel if their names differ."""
     drawn = [(ax, panel) for ax, panel in zip(axes, panels, strict=True) if panel.series]
     if not drawn:
         return

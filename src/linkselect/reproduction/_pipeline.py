@@ -1,4 +1,4 @@
-"""The function `make`, which computes the tables, figures and page of a paper."""
+"""The function `make`, which creates the tables, figures and HTML page of a paper."""
 
 import importlib.util
 import os
@@ -36,15 +36,15 @@ class Made:
     paper : str
         The name of the paper.
     folder : Path
-        The folder of all files.
+        The folder that contains all files.
     page : Path
         The page with all tables and figures in the folder.
     records : dict from str to Record
-        The runs and claims of each table and figure, by its name such as "Table 2".
+        The runs and claims of each table and figure, by a name such as "Table 2".
     cells : dict from int to sequence of Cell
-        The published numbers and ours, by the number of the table.
+        The published and reproduced numbers, by table number.
     pictures : dict from int to (Path, Path)
-        The PNG and SVG files, by the number of the figure.
+        The PNG and SVG files, by figure number.
     """
 
     paper: str
@@ -70,8 +70,8 @@ def make(
     """Repeat the experiments of a paper, and write its tables, figures and page.
 
     Each result of one method, data set and run is stored in `out/results.sqlite` as soon as it is
-    computed. The same call therefore resumes after an interruption, and several processes can use
-    the same folder. Tables and figures of earlier calls remain on the page.
+    computed. Repeating the same call therefore resumes an interrupted computation, and several
+    processes can use the same folder. Tables and figures of earlier calls remain on the page.
 
     Parameters
     ----------
@@ -79,11 +79,11 @@ def make(
         "constraint-score-2008", "sparsity-score-2012", "frll-2013" or
         "similarity-constraint-score-2020".
     tables, figures : iterable of int, optional
-        The numbers of the tables and figures to make; [] for none. Default: all.
+        The numbers of the tables and figures to create; [] for none. Default: all.
     runs : int, optional
         The number of repetitions. Default: as in the paper.
     jobs : int, default=1
-        The number of processes. Results do not depend on it.
+        The number of processes, which does not affect the results.
     data_dir : path, optional
         The folder of the data sets. Default: the environment variable LINKSELECT_DATA, otherwise
         the folder for fetched sets.
@@ -92,12 +92,12 @@ def make(
     seed : int, default=0
         The seed of all random draws.
     progress : function, optional
-        Called with a `Progress` at the start and after each result.
+        Function that is called with a `Progress` at the start and after each result.
 
     Returns
     -------
     Made
-        The numbers, their runs and claims, and the files.
+        The numbers, the runs and claims of each table and figure, and the file paths.
 
     Raises
     ------
@@ -106,9 +106,9 @@ def make(
     DataNotFoundError
         If the data folder does not exist.
     UnitError
-        If a run fails. Results computed before are stored.
+        If a run fails. Results that were computed before the failure are stored.
     StoreError
-        If the file of results cannot be used.
+        If the file of stored results cannot be used.
 
     Examples
     --------
@@ -180,13 +180,13 @@ def _parts(word: str, wanted: Any, known: Mapping[int, Part], paper: str) -> lis
             there = ", ".join(map(str, sorted(known))) or "none"
             raise GuidedValueError(
                 f"{paper} has no {word} {number} with results. Available {word}s: {there}.",
-                f"Choose from these, or omit {word}s to make all.",
+                f"Choose from these, or omit {word}s to create all.",
             )
     return [known[number] for number in numbers]
 
 
 def _check_packages(*, with_figures: bool) -> None:
-    """Raise an error if a package is missing, before hours of computation."""
+    """Raise an error if a required package is missing, before the long computation begins."""
     needed = {"jinja2": "report"} | ({"matplotlib": "plot"} if with_figures else {})
     for package, extra in needed.items():
         if importlib.util.find_spec(package) is None:
@@ -206,7 +206,7 @@ def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:
 
 
 def _write_page(paper: Paper, folder: Path) -> Path:
-    """Write the page of all tables and figures in the folder, also those of earlier calls."""
+    """Write a page with all tables and figures in the folder, including those of earlier calls."""
     from linkselect.report._page import write_page
     from linkselect.reproduction._paper_page import paper_page
 

@@ -1,4 +1,4 @@
-"""The published numbers of the papers."""
+"""Numbers that were published in the papers."""
 
 import csv
 from functools import cache
@@ -21,13 +21,13 @@ class Published(NamedTuple):
     n_features: str
 
     def cell(self, ours: float, *, comparable: bool = True) -> Cell:
-        """Return a cell with our number and, if comparable, the published number."""
+        """Return a table cell with our number and, if comparable, the published number."""
         value = self.value if comparable else None
         return Cell(self.dataset, self.method, self.setting, self.n_features, value, ours)
 
 
 def published(paper: str, table: int) -> list[Published]:
-    """Return the numbers of a published table, in their order in the table.
+    """Return the numbers of a published table, in the order of the table.
 
     Parameters
     ----------

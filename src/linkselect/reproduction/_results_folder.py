@@ -1,7 +1,7 @@
-"""The files of a paper's tables and figures: numbers, claims and runs.
+"""Files with the numbers, claims and runs of a paper's tables and figures.
 
-Each table and figure remains in the folder until it is made again. They can therefore be made
-separately and with different numbers of runs.
+Each table and figure remains in the folder until it is created again. Tables and figures can
+therefore be created separately and with different numbers of runs.
 """
 
 import csv
@@ -23,21 +23,21 @@ CLAIMS_FILE, CLAIMS_COLUMNS = "claims.csv", ("part", "claim", "held", "found")
 
 @dataclass(frozen=True)
 class Record:
-    """The runs and the claims of a table or figure.
+    """A record of the runs and the claims of a table or figure.
 
     Parameters
     ----------
     part : str
         The name of the table or figure, such as "Table 3".
     fewest_runs, most_runs : int
-        The smallest and largest number of runs of a method. Deterministic methods have one run, and
-        slow methods fewer than others.
+        The smallest and largest number of runs per method. Deterministic methods have one run, and
+        slow methods have fewer runs than others.
     seed : int
         The seed of the random draws.
     version : str
-        The version of the library.
+        The version of the library that computed the results.
     claims : sequence of Claim
-        Claims of the paper and whether they hold.
+        The claims of the paper and whether they hold.
     """
 
     part: str
@@ -81,7 +81,7 @@ def table_file(folder: Path, number: int) -> Path:
 
 
 def figure_name(number: int) -> str:
-    """Return the name of the files of a figure, without the extension."""
+    """Return the file name of a figure, without the extension."""
     return f"figure-{number}"
 
 
@@ -106,7 +106,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> None:
 
 
 def read_records(folder: Path) -> dict[str, Record]:
-    """Return the records in a folder by the names of tables and figures, tables first."""
+    """Return the records in a folder by table or figure name, tables first."""
     claims: dict[str, list[Claim]] = {}
     for row in _read(folder / CLAIMS_FILE):
         claim = Claim(row["claim"], row["held"] == "yes", row["found"])

@@ -1,4 +1,4 @@
-"""Resumable computation of many units, each one run of a method on a data set."""
+"""Resumable computation of many units, each of which is one run of a method on a data set."""
 
 import os
 import random
@@ -45,7 +45,7 @@ class Progress:
     Parameters
     ----------
     done, total : int
-        The number of units with a result, and of all units.
+        The number of units that have a result, and the number of all units.
     found : int
         The number of results that were already stored.
     seconds_left : float or None
@@ -67,7 +67,7 @@ def run_units(
     progress: Callable[[Progress], None] | None = None,
     timed: Collection[str] = (),
 ) -> dict[Unit, dict[str, Any]]:
-    """Compute the units without a stored result, and return the results of all units.
+    """Compute the units that have no stored result, and return the results of all units.
 
     Each result is stored as soon as it is computed. Results do not depend on the number of jobs,
     because random draws depend only on the unit and linear algebra runs in one thread.
@@ -77,18 +77,19 @@ def run_units(
     units : iterable of Unit
         The units. Duplicates are computed once.
     compute : function
-        Returns the result of a unit as JSON values, given the unit and the data folder.
+        Function that returns the result of a unit as JSON values, given the unit and the data
+        folder.
     store : Store
-        The store of results. Other processes can use it at the same time.
+        The store of results, which other processes can use at the same time.
     jobs : int, default=1
         The number of processes.
     data_dir : Path or None
         The data folder, which is passed to `compute`.
     progress : function or None
-        Called with a `Progress` at the start and after each unit.
+        Function that is called with a `Progress` at the start and after each unit.
     timed : collection of str
-        Experiments that measure time. They are computed last and one at a time, so that other units
-        do not slow them down.
+        Experiments that measure run times. They are computed last and one at a time, so that other
+        units do not slow them down.
 
     Returns
     -------
@@ -98,7 +99,7 @@ def run_units(
     Raises
     ------
     UnitError
-        If a unit fails. Results computed before are stored.
+        If a unit fails. Results that were computed before the failure are stored.
     WorkerError
         If worker processes are killed several times in a row. After a single kill, the unit is
         computed again.
@@ -127,7 +128,7 @@ def run_units(
 def _spread(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, StoredResult]]:
-    """Yield each unit and its result when it is computed, by this or by another process."""
+    """Yield each unit and its result once this or another process has computed it."""
     left = list(todo)
     while left:
         finished = set()
@@ -143,7 +144,7 @@ def _spread(
 def _round(
     todo: Sequence[Unit], compute: Compute, store: Store, jobs: int, data_dir: Path | None
 ) -> Iterator[tuple[Unit, StoredResult | None]]:
-    """Compute each unit once, and yield None for those that another process has claimed."""
+    """Compute each unit once, and yield None for units that another process has claimed."""
     if jobs == 1 or len(todo) < 2:
         for unit in todo:
             yield unit, _one(unit, compute, store, data_dir)
@@ -191,7 +192,7 @@ def _in_worker(
 
 @cache
 def _end_with(parent: int) -> None:
-    """End this process soon after its parent, which cannot stop its workers if it is killed."""
+    """End this worker process soon after its parent process ends, even if the parent is killed."""
 
     def watch() -> None:
         while os.getppid() == parent:
@@ -204,7 +205,7 @@ def _end_with(parent: int) -> None:
 
 
 def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> StoredResult | None:
-    """Compute and store a unit; return None if another process is computing it."""
+    """Compute and store the result of a unit; return None if another process is computing it."""
     if not store.claim(unit):
         return store.find([unit]).get(unit)
     start = time.perf_counter()
@@ -224,7 +225,7 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> S
 
 
 class _Clock:
-    """A count of finished units, with an estimate of the remaining time by setup."""
+    """Counter of finished units that estimates the remaining time from the times of each setup."""
 
     def __init__(self, units: Sequence[Unit], done: Mapping[Unit, StoredResult], jobs: int) -> None:
         self.jobs = jobs

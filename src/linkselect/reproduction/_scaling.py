@@ -8,7 +8,7 @@ from linkselect._arrays import FloatArray, IntArray
 def fill_missing(X: FloatArray, train: IntArray) -> FloatArray:
     """Replace missing values by the median of each feature in the training rows.
 
-    If all training values of a feature are missing, 0 is used.
+    If all training values of a feature are missing, its missing values are replaced by 0.
     """
     missing = np.isnan(X)
     if not missing.any():
@@ -30,9 +30,9 @@ def scale_to_unit(X: FloatArray) -> FloatArray:
 
 
 def scale_by_maximum(X: FloatArray) -> FloatArray:
-    """Divide each feature by its maximum over all rows, unless that is 0.
+    """Divide each feature by its maximum over all rows, unless the maximum is 0.
 
-    This is the scaling of figure 6 of Zhang, Chen & Zhou (2008).
+    This scaling is used in figure 6 of Zhang, Chen & Zhou (2008).
     """
     largest = np.nanmax(X, axis=0)
     return X / np.where(largest != 0, largest, 1.0)

@@ -23,7 +23,7 @@ def _split(y: NDArray[Any], train: list[Rows]) -> Split:
 
 
 def first_half(y: NDArray[Any]) -> Split:
-    """Split each class into its first half for training, rounded up, and the rest for testing.
+    """Use the first half of each class, rounded up, for training and the rest for testing.
 
     Returns
     -------
@@ -41,9 +41,10 @@ def first_half(y: NDArray[Any]) -> Split:
 
 
 def first_part(y: NDArray[Any], n_train: int) -> Split:
-    """Split off the first rows of each class for training, `n_train` in total.
+    """Use the first rows of each class for training, `n_train` rows in total.
 
-    Classes are represented in proportion to their sizes, rounded by the largest remainders.
+    The number of rows of a class is proportional to its size, rounded by the largest remainder
+    method.
     """
     members = _members(y)
     shares = np.array([len(rows) * n_train / len(y) for rows in members])
@@ -54,17 +55,17 @@ def first_part(y: NDArray[Any], n_train: int) -> Split:
 
 
 def every_second(y: NDArray[Any]) -> Split:
-    """Split off the 1st, 3rd, 5th, ... row of each class for training."""
+    """Use the 1st, 3rd, 5th, ... row of each class for training and the rest for testing."""
     return _split(y, [rows[::2] for rows in _members(y)])
 
 
 def stratified_half(y: NDArray[Any], random: np.random.Generator) -> Split:
-    """Split off a random half of each class for training, rounded up."""
+    """Use a random half of each class, rounded up, for training and the rest for testing."""
     return _split(y, [random.permutation(rows)[: (len(rows) + 1) // 2] for rows in _members(y)])
 
 
 def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -> Split:
-    """Split off `n_per_class` random rows of each class for training.
+    """Use `n_per_class` random rows of each class for training and the rest for testing.
 
     Parameters
     ----------
@@ -73,7 +74,7 @@ def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -
     n_per_class : int
         The number of training rows per class.
     random : numpy Generator
-        The generator of the draw.
+        The random number generator of the draw.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -
 
 
 def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
-    """Draw `p` random rows of each class, the only rows with known labels.
+    """Draw `p` random rows of each class, whose labels are treated as known.
 
     Parameters
     ----------
@@ -92,7 +93,7 @@ def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
     p : int
         The number of rows per class.
     random : numpy Generator
-        The generator of the draw.
+        The random number generator of the draw.
 
     Returns
     -------
@@ -116,12 +117,12 @@ def random_pairs(y: NDArray[Any], n_must: int, n_cannot: int, random: np.random.
     n_must, n_cannot : int
         The number of pairs of each kind.
     random : numpy Generator
-        The generator of the draw.
+        The random number generator of the draw.
 
     Returns
     -------
     Pairs
-        The pairs, by row number.
+        The pairs, identified by row numbers.
     """
     seed = int(random.integers(2**32))
     return Pairs.from_labels(y, n_must=n_must, n_cannot=n_cannot, random_state=seed)

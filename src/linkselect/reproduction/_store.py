@@ -41,7 +41,7 @@ THIS_UNIT = "paper = ? AND version = ? AND protocol = ? AND key = ?"
 
 
 class StoreError(ValueError):
-    """Raised when a store is damaged, locked or a file of another program."""
+    """Raised when a store is damaged, is locked or belongs to another program."""
 
 
 class StoredResult(NamedTuple):
@@ -61,13 +61,13 @@ class Store:
     Parameters
     ----------
     path : Path
-        The file, which is created if it does not exist; its folder must exist.
+        The SQLite file, which is created if it does not exist. Its folder must exist.
     paper : str
-        The paper of the units.
+        The name of the paper.
     version : str
         The version of the library that computes the results.
     protocol : str
-        Everything besides the unit that affects results, as text: see `Paper.protocol`.
+        All settings outside the unit that affect results, as text; see `Paper.protocol`.
     """
 
     path: Path
@@ -76,9 +76,9 @@ class Store:
     protocol: str = "{}"
 
     def find(self, units: Iterable[Unit]) -> dict[Unit, StoredResult]:
-        """Return the stored results of these units.
+        """Return the stored results of the given units.
 
-        Rows that were changed by another program are ignored, and a warning counts them.
+        Rows that another program has modified are ignored, and a warning reports their number.
         """
         wanted = {unit.key: unit for unit in units}
         query = (
@@ -94,7 +94,7 @@ class Store:
         found = {wanted[key]: stored for key, stored in read.items() if stored is not None}
         if len(found) < len(read):
             changed = many(len(read) - len(found), "row")
-            warn_user(f"Ignoring {changed} of {self.path}, modified by another program.")
+            warn_user(f"Ignoring {changed} of {self.path} that another program has modified.")
         return found
 
     def keep(self, unit: Unit, result: Mapping[str, Any], seconds: float) -> StoredResult:
@@ -119,7 +119,7 @@ class Store:
     def claim(self, unit: Unit) -> bool:
         """Reserve a unit, so that no other process computes it at the same time.
 
-        Return whether this succeeded. Claims of processes that have ended are replaced.
+        Return whether the unit was reserved. Claims of processes that have ended are replaced.
         """
         with self._connection() as connection, _transaction(connection):
             if self._look_up(connection, unit) is not None:
@@ -177,14 +177,14 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables in a new file; raise an error for other programs or schema versions."""
+    """Create the tables in a new file; raise an error for files of other programs or versions."""
     if _number(connection, "application_id") == APPLICATION_ID:
         shape = _number(connection, "user_version")
         if shape != SHAPE:
             raise StoreError(
                 f"{path} was written by another version of linkselect (schema {shape} instead of "
-                f"{SHAPE}), so its results cannot be used. Move it to start from scratch, or use "
-                "another folder for results."
+                f"{SHAPE}), so its results cannot be used. Move this file to start from scratch, "
+                "or use another folder for results."
             )
         return
     with _transaction(connection):
@@ -210,7 +210,7 @@ def _checksum(key: object, seconds: object, result: object) -> str:
 
 
 def _read(key: object, seconds: object, result: object, checksum: object) -> StoredResult | None:
-    """Return the result in a row; None if the row was changed after it was stored."""
+    """Return the result in a database row, or None if the row was changed after it was stored."""
     if checksum != _checksum(key, seconds, result) or not isinstance(seconds, float):
         return None
     try:
@@ -221,7 +221,7 @@ def _read(key: object, seconds: object, result: object, checksum: object) -> Sto
 
 
 def _is_at_work(machine: object, process: object, since: object) -> bool:
-    """Return whether the process of a claim may still be computing."""
+    """Return whether the process that claimed a unit may still be running."""
     if not isinstance(process, int) or not isinstance(since, float):
         return False
     if machine == socket.gethostname() and process == os.getpid():
@@ -243,7 +243,7 @@ def _text(stored: bytes) -> str:
 
 
 def _number(connection: sqlite3.Connection, name: str) -> int:
-    """Return a number from the file header."""
+    """Return a number from the header of the SQLite file."""
     (number,) = connection.execute(f"PRAGMA {name}").fetchone()
     return int(number)
 
@@ -261,12 +261,12 @@ def _what_is_wrong(path: Path, error: sqlite3.Error, waited: float) -> str:
         return f"Cannot open {path} for writing ({error}). Use another folder for results."
     if code in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR):
         return (
-            f"Cannot write {path} ({error}): the disk may be full or a file size limit reached. "
+            f"Cannot write {path} ({error}): the disk may be full, or the file may be too large. "
             "Finished results are stored. Free disk space and run the same command again."
         )
     return (
         f"{path} is damaged or is not a store of results ({error}). "
-        "Move it to start from scratch, or use another folder for results."
+        "Move this file to start from scratch, or use another folder for results."
     )
 
 
@@ -274,4 +274,4 @@ def _plain(value: Any) -> Any:
     """Convert NumPy values to JSON values."""
     if hasattr(value, "tolist"):
         return value.tolist()
-    raise TypeError(f"A result must be JSON data, but contains {value!r} of type {type(value)}.")
+    raise TypeError(f"A result must be JSON data, but it contains {value!r} of type {type(value)}.")

@@ -1,4 +1,4 @@
-"""Leave-one-out sums over pairs, for all pairs at once."""
+"""Leave-one-out sums over pairs, computed for all pairs at once."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from linkselect._arrays import FloatArray, IntArray
 
 
 def squared_differences(block: FloatArray, links: IntArray) -> FloatArray:
-    """Return `(f_i - f_j)^2` for every link (rows) and every feature of a block (columns)."""
+    """Return `(f_i - f_j)^2`, with one row per link and one column per feature of a block."""
     difference: FloatArray = block[links[:, 0]]
     difference -= block[links[:, 1]]
     difference *= difference
@@ -14,10 +14,12 @@ def squared_differences(block: FloatArray, links: IntArray) -> FloatArray:
 
 
 def sums_without_each(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of all other rows, for each row, and the sum of all rows.
+    """Return, for each row, the sum of all other rows.
 
-    Each result adds the rows before and the rows after. Subtracting a row from the total instead
-    would leave rounding errors where the exact result is 0.
+    Also return the sum of all rows.
+
+    Each result is the sum of the preceding rows plus the sum of the following rows. If a row were
+    subtracted from the total instead, rounding errors would remain where the exact result is 0.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Scores from must-link and cannot-link pairs, alone or combined with unlabelled samples."""
+"""Scores based on must-links and cannot-links, alone or combined with unlabelled samples."""
 
 from typing import Any, Literal
 
@@ -18,9 +18,10 @@ from linkselect.scores._unsupervised import laplacian
 
 @cites("zhang2008")
 def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> FloatArray:
-    """Compute Constraint Score-1 (C1): variation along must-links over that along cannot-links.
+    """Compute Constraint Score-1 (C1), the ratio of variation along must-links and cannot-links.
 
-    Variation is the weighted sum of squared differences over the pairs. Smaller is better.
+    The variation is the weighted sum of squared differences over the pairs. Smaller scores are
+    better.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -46,10 +47,10 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
 def constraint_difference(
     X: Any, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute Constraint Score-2 (C2): variation along must-links minus that along cannot-links.
+    """Compute Constraint Score-2 (C2), the difference of variation on must-links and cannot-links.
 
-    Variation is the weighted sum of squared differences over the pairs; that along cannot-links is
-    multiplied by `weight`. Smaller is better.
+    The variation is the weighted sum of squared differences over the pairs. The variation along
+    cannot-links is multiplied by `weight`. Smaller scores are better.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def constraint_difference(
     weight : float
         Weight of cannot-links in the difference.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -78,23 +79,23 @@ def constraint_difference(
 def lsdf(
     X: Any, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the LSDF score (C3): variation along graph edges over that along cannot-links.
+    """Compute the LSDF score (C3), the ratio of variation along graph edges and cannot-links.
 
-    The graph consists of must-links and of neighbours of which at least one is unlabelled. Smaller
-    is better.
+    The graph consists of must-links, and of neighbours if at least one of them is unlabelled.
+    Smaller scores are better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     gamma : float
         Weight of must-links; the other edges have weight 1.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -110,18 +111,21 @@ def lsdf(
 def laplacian_constraint(
     X: Any, kernel: Graph, known: Supervision, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the product of Laplacian Score and Constraint Score-1 (C4); smaller is better.
+    """Compute the product of the Laplacian Score and Constraint Score-1 (C4).
+
+    Smaller scores are better.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     kernel : Edges, Groups, Kernel or a tuple of these
-        The graph of the Laplacian Score; in the paper, all pairs of samples with Gaussian weights.
+        The graph of the Laplacian Score. In the paper, it contains all pairs of samples with
+        Gaussian weights.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -141,19 +145,19 @@ def constrained_laplacian(
     variant: Literal["2011", "2014"],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the constrained Laplacian score (C5, C6) from neighbours and pairs.
+    """Compute the constrained Laplacian score (C5, C6) from nearest neighbours and pairs.
 
-    The score divides the variation between similar samples by the variation between dissimilar
-    ones; smaller is better. The weight of a sample is the sum of the weights of its edges: to
-    neighbours and must-linked samples in variant "2011" (C5), to neighbours only in variant "2014"
-    (C6).
+    The score is the variation between similar samples divided by the variation between dissimilar
+    samples, so smaller scores are better. The weight of a sample is the sum of the weights of its
+    edges. These edges lead to neighbours and must-linked samples in variant "2011" (C5), and only
+    to neighbours in variant "2014" (C6).
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
@@ -161,7 +165,7 @@ def constrained_laplacian(
     variant : {"2011", "2014"}
         The year of the paper that defines the score.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -181,10 +185,11 @@ def constrained_laplacian(
 def weighted_constrained_laplacian(
     X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the score of C5 and C6 from a given graph and given sample weights.
+    """Compute the constrained Laplacian score (C5, C6) from a graph and sample weights.
 
-    The denominator is the variation along cannot-links, each weighted by the sum of the weights of
-    its two samples, plus the weighted scatter of unlabelled samples about the overall mean.
+    The denominator is the variation along cannot-links plus the weighted scatter of unlabelled
+    samples about the overall mean. Each cannot-link is weighted by the sum of the weights of its
+    two samples.
 
     Parameters
     ----------
@@ -197,7 +202,7 @@ def weighted_constrained_laplacian(
     weights : ndarray of shape (n_samples,)
         The weight of each sample.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -226,28 +231,28 @@ def compensated_laplacian(
     compensation: float,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the compensated Laplacian score (C7) from neighbours and pairs.
+    """Compute the compensated Laplacian score (C7) from nearest neighbours and pairs.
 
-    The score divides the variation between similar samples by the total scatter, plus the scatter
-    between classes, minus the scatter within classes. Smaller is better; the score is NaN if the
-    denominator is not positive.
+    The numerator of the score is the variation between similar samples. The denominator is the
+    total scatter, plus the scatter between classes, minus the scatter within classes. Smaller
+    scores are better; the score is NaN if the denominator is not positive.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
         The samples: dense, sparse, on a GPU or on disk.
     near : Edges
-        The neighbour graph, weighted by squared distance.
+        The nearest-neighbour graph, weighted by squared distance.
     known : Supervision
         The supervision: classes, must-links and cannot-links.
     sigma : float
         Width of the Gaussian `exp(-distance^2 / (2 sigma^2))`.
     gamma : float
-        Cannot-links between neighbours have `1 - gamma` times the Gaussian weight.
+        The weight of cannot-links between neighbours is `1 - gamma` times the Gaussian.
     compensation : float
         Weight of must-links between samples that are not neighbours.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -262,7 +267,7 @@ def compensated_laplacian(
 def weighted_compensated_laplacian(
     X: Any, alike: Graph, known: Supervision, weights: FloatArray, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the score of C7 from a given graph and sample weights in the total scatter.
+    """Compute the compensated Laplacian score (C7) from a graph and sample weights.
 
     Parameters
     ----------
@@ -275,7 +280,7 @@ def weighted_compensated_laplacian(
     weights : ndarray of shape (n_samples,)
         The weight of each sample.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -296,7 +301,7 @@ def weighted_compensated_laplacian(
 
 
 def _free_spread(X: Any, known: Supervision, weights: FloatArray, n_jobs: int | None) -> FloatArray:
-    """Sum the weighted squared deviations of unlabelled samples from the overall mean."""
+    """Return the weighted sum of squared deviations of unlabelled samples from the overall mean."""
     labelled = (~known.unlabelled).astype(np.intp)
 
     def spread(parts: Moments) -> FloatArray:

@@ -1,4 +1,4 @@
-"""ReliefF: good features differ between neighbours of different classes, not within a class."""
+"""ReliefF, which favours features that differ between neighbours of different classes."""
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -42,9 +42,10 @@ def relieff(
     discrete: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the ReliefF score: mean difference to nearest misses minus that to nearest hits.
+    """Compute the ReliefF score, the mean difference to nearest misses minus nearest hits.
 
-    Hits are samples of the same class, misses samples of other classes. Larger is better.
+    Hits are samples of the same class, and misses are samples of other classes. Larger scores are
+    better.
 
     Parameters
     ----------
@@ -53,16 +54,17 @@ def relieff(
     classes : ndarray of shape (n_samples,)
         The class of each sample, numbered from 0 without gaps.
     n_neighbors : int
-        Number of neighbours from each class. Smaller classes contribute all their samples.
+        Number of nearest neighbours from each class. If a class has fewer samples, all of them are
+        used.
     discrete : ndarray of bool of shape (n_features,), optional
-        Which features are categorical. Default: none.
+        A mask of the categorical features. Default: no feature is categorical.
     n_jobs : int, optional
         Number of threads.
 
     Returns
     -------
     ndarray of shape (n_features,)
-        Scores between -1 and 1; 0 for a constant feature.
+        The scores, which are between -1 and 1. The score of a constant feature is 0.
     """
     X = as_samples(X)
     if discrete is None:
@@ -87,9 +89,10 @@ def relieff(
 
 
 def _difference_codes(X: Samples, discrete: BoolArray) -> FloatArray:
-    """Encode features so that `minimum(|a - b|, 1)` is the difference of two samples in each.
+    """Encode features so that the difference of two samples is `minimum(|a - b|, 1)`.
 
-    Numeric features are scaled to [0, 1]; the values of a discrete feature become 0, 1, 2, ...
+    Numeric features are scaled to [0, 1], and the values of discrete features are replaced by
+    integers.
     """
     codes = np.empty(X.shape)
     for columns, block in X.dense_blocks():
@@ -105,9 +108,10 @@ def _difference_codes(X: Samples, discrete: BoolArray) -> FloatArray:
 
 
 def _class_weights(sizes: IntArray) -> FloatArray:
-    """Return the weight of the mean difference between a sample's class (row) and a class (column).
+    """Return the weights of mean differences between each sample class and each neighbour class.
 
-    The weight of the sample's own class is -1.
+    Rows correspond to the class of the sample, and columns to the class of its neighbours. The
+    weight of the sample's own class is -1.
     """
     priors = sizes / sizes.sum()
     others = 1.0 - priors if len(sizes) > 1 else np.ones(1)
@@ -119,7 +123,7 @@ def _class_weights(sizes: IntArray) -> FloatArray:
 def _candidates(
     codes: FloatArray, discrete: BoolArray, sizes: IntArray, n_neighbors: int, n_jobs: int | None
 ) -> Candidates:
-    """Return a function that lists, for some rows, the possible nearest samples in each class."""
+    """Return a function that lists the possible nearest samples of given rows in each class."""
     n_samples, n_features = codes.shape
     compiled = None
     if n_samples**2 * n_features > COMPARISONS_WORTH_COMPILING:
@@ -139,7 +143,7 @@ def _candidates(
 
 
 def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice], NDArray[Any]]:
-    """Return a function that computes the distances from some rows to all rows."""
+    """Return a function that computes the distances from given rows to all rows."""
     numeric, categories = codes[:, ~discrete], codes[:, discrete]
 
     def by_scipy(rows: slice) -> FloatArray:
@@ -154,9 +158,10 @@ def _scipy_distances(codes: FloatArray, discrete: BoolArray) -> Callable[[slice]
 
 
 def _within(reach: FloatArray, n_features: int) -> FloatArray:
-    """Return the largest approximate distance at which a sample may still be a nearest neighbour.
+    """Return the largest approximate distance at which a sample may be a nearest neighbour.
 
-    `reach` is the approximate distance of the last neighbour; docs/bounds.md derives the bound.
+    The argument `reach` is the approximate distance of the last neighbour. The bound is derived in
+    docs/bounds.md.
     """
     relative = _sum_rounding(n_features)
     absolute = n_features * (CODE_ROUNDING + TIE_PER_FEATURE)
@@ -164,14 +169,14 @@ def _within(reach: FloatArray, n_features: int) -> FloatArray:
 
 
 def _sum_rounding(n_features: int) -> float:
-    """Bound the relative rounding error of float32 sums in any order."""
+    """Return a bound on the relative rounding error of float32 sums in any order."""
     return (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
 
 
 def _by_rows(
     propose: Callable[[slice], NDArray[Any]], sizes: IntArray, n_neighbors: int, n_features: int
 ) -> Candidates:
-    """Find candidates row by row, with distances computed on demand."""
+    """Return a function that finds candidates by rows and computes distances on demand."""
     ends = np.cumsum(sizes)
 
     def of_class(distances: NDArray[Any], members: slice) -> list[IntArray]:
@@ -203,10 +208,11 @@ def _by_halves(
     n_features: int,
     n_jobs: int | None,
 ) -> Candidates | None:
-    """Find candidates with each distance computed once for both samples.
+    """Return candidates such that each distance is computed only once for both samples.
 
-    As in `_samples.neighbors`, a running list of the smallest distances per sample and class
-    determines which entries of a tile to keep. Returns None if ties leave too many candidates.
+    As in `_samples.neighbors`, a list of the smallest distances found so far per sample and class
+    determines which entries of a tile are kept. The result is None if ties leave too many
+    candidates.
     """
     n_classes, n_samples = len(sizes), int(sizes.sum())
     # Every tile contains all classes in proportion, so the first tile of a sample bounds its
@@ -313,7 +319,7 @@ def _add_differences(
 
 
 def _nearest(distances: FloatArray, n_neighbors: int, n_features: int) -> BoolArray:
-    """Return which samples are the nearest; ties with the last one are resolved by index."""
+    """Return a mask of the nearest samples; ties with the last one are broken by index."""
     tie = TIE_PER_FEATURE * n_features
     last = np.partition(distances, n_neighbors - 1)[n_neighbors - 1]
     # Ties are measured from the last neighbour: rounding to a grid could separate tied values.

@@ -1,4 +1,4 @@
-"""Scores that need a label for every sample."""
+"""Scores that require a label for every sample."""
 
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from linkselect.graphs._graph_types import Edges
 
 @cites("duda2001")
 def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Fisher score: scatter of class means over scatter within classes.
+    """Compute the Fisher score, the ratio of between-class scatter and within-class scatter.
 
     Larger is better.
 
@@ -22,7 +22,7 @@ def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
     classes : ndarray of int of shape (n_samples,)
         The class of each sample, numbered from 0.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -38,12 +38,12 @@ def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
 
 @cites("cheng2011")
 def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Fisher-Markov score: variance of class means minus gamma times the variance.
+    """Compute the Fisher-Markov score, the variance of class means minus gamma times the variance.
 
-    Larger is better. The published formula is
-    `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c - (gamma/n) sum f_i^2 + ((gamma-1)/n^2) (sum f_i)^2`.
-    Its three terms contain the squared mean with the factors 1, -gamma and gamma - 1, so it
-    cancels. Computing from variances keeps precision for features with a large mean.
+    Larger scores are better. The published formula is `(1/n) sum_c (sum_{i in c} f_i)^2 / n_c -
+    (gamma/n) sum f_i^2 + ((gamma-1)/n^2) (sum f_i)^2`. The squared mean is contained in its three
+    terms with the factors 1, -gamma and gamma - 1, so it cancels. The score is computed from
+    variances, which retains precision for features with a large mean.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ def fisher_markov(X: Any, classes: IntArray, gamma: float, n_jobs: int | None = 
     gamma : float
         Weight of the variance; negative values reward a large variance.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -77,10 +77,10 @@ def frll(
     criterion: Literal["quotient", "difference"],
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the FRLL score from neighbours of the same class and of other classes.
+    """Compute the FRLL score from nearest neighbours of the same class and of other classes.
 
     The score compares the sum of squared differences between neighbours of different classes with
-    that between neighbours of the same class. Larger is better.
+    the same sum for neighbours of the same class. Larger scores are better.
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def frll(
     other : Edges
         Edges between neighbours of different classes.
     criterion : {"quotient", "difference"}
-        Whether the two sums are divided or subtracted.
+        Whether the score is the quotient or the difference of the two sums.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------

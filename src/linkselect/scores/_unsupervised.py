@@ -1,4 +1,4 @@
-"""Scores that use the samples only."""
+"""Scores that do not use any labels or pairs."""
 
 from typing import Any, Literal
 
@@ -13,17 +13,17 @@ from linkselect.graphs._graph_types import Graph, degrees
 
 @cites("duda2001")
 def variance(X: Any, n_jobs: int | None = None) -> FloatArray:
-    """Compute the variance of each feature, with divisor `n_samples`; larger is better."""
+    """Compute the variance of each feature with divisor `n_samples`. Larger scores are better."""
     n_samples = X.shape[0]
     return degree_form(X, np.ones(n_samples), n_jobs=n_jobs) / n_samples
 
 
 @cites("he2005")
 def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Laplacian Score: variation along graph edges over weighted variance.
+    """Compute the Laplacian Score, the ratio of variation along graph edges and weighted variance.
 
-    The score of a feature f is `f'Lf / g'Dg`, where L is the graph Laplacian, D the diagonal matrix
-    of degrees, and g is f minus its mean weighted by the degrees. Smaller is better.
+    The score of a feature f is `f'Lf / g'Dg`, where L is the graph Laplacian, D is the diagonal
+    matrix of degrees, and g is f minus its degree-weighted mean. Smaller scores are better.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
     graph : Edges, Groups, Kernel or a tuple of these
         The graph of similar samples.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -53,15 +53,16 @@ def spectral(
 ) -> FloatArray:
     """Compute the SPEC score, which relates a feature to the spectrum of the graph Laplacian.
 
-    Let `h = D^(1/2) f`, scaled to norm 1, and let (lambda_j, xi_j) be the eigenpairs of the
-    normalised Laplacian Ln, with the trivial eigenvector xi_1. The three styles are
+    Let `h` be `D^(1/2) f`, scaled to unit norm, and let (lambda_j, xi_j) be the eigenpairs of the
+    normalised Laplacian Ln, with the trivial eigenvector xi_1. There are three styles of the score:
 
     1. `h' Ln h`; smaller is better.
     2. `h' Ln h / (1 - (h'xi_1)^2)`; smaller is better.
     3. the sum over j >= 2 of `(2 - lambda_j) (h'xi_j)^2`; larger is better.
 
-    No eigenvector is computed: `h' Ln h = f'Lf / f'Df`, `1 - (h'xi_1)^2 = g'Dg / f'Df` with g as in
-    `laplacian`, and the sum over all j of `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
+    No eigenvectors need to be computed, because `h' Ln h = f'Lf / f'Df`,
+    `1 - (h'xi_1)^2 = g'Dg / f'Df` with g as in `laplacian`, and the sum over all j of
+    `(2 - lambda_j) (h'xi_j)^2` is `2 - h' Ln h`.
 
     Parameters
     ----------
@@ -70,9 +71,9 @@ def spectral(
     graph : Edges, Groups, Kernel or a tuple of these
         The graph of similar samples.
     style : {1, 2, 3}
-        The number of the score in the list above.
+        The number of the style in the list above.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -90,11 +91,11 @@ def spectral(
 
 @cites("liu2012")
 def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Sparsity Score: reconstruction error of a feature over its variance.
+    """Compute the Sparsity Score, the reconstruction error of a feature divided by its variance.
 
-    The score is `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weights S sum to 1;
-    smaller is better. This is eq. 9 of the paper. Its eq. 10 contains `S S'` instead of `S' S`, and
-    its denominator is n times as large.
+    The score is `|f - S f|^2 / mean((f - mean(f))^2)`, where the rows of the weight matrix S sum to
+    1. Smaller scores are better. This is equation 9 of the paper. Equation 10 of the paper contains
+    `S S'` instead of `S' S`, and its denominator is n times as large.
 
     Parameters
     ----------
@@ -103,7 +104,7 @@ def sparsity(X: Any, weights: csr_array, n_jobs: int | None = None) -> FloatArra
     weights : csr_array of shape (n_samples, n_samples)
         The reconstruction weights S, as returned by `reconstruction_weights`.
     n_jobs : int, optional
-        Number of threads. Default: as many as BLAS may use.
+        Number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Use the scores of a selector in scikit-learn's univariate selectors."""
+"""Adapter that makes the scores of a selector available to scikit-learn's univariate selectors."""
 
 from typing import Any
 
@@ -27,7 +27,7 @@ class AsScoreFunction(BaseEstimator):
     Parameters
     ----------
     estimator : selector
-        A selector of this library with one score per feature. It is cloned, not modified.
+        A selector of this library with one score per feature. It is cloned and not modified.
 
     See Also
     --------
@@ -64,14 +64,14 @@ class AsScoreFunction(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_features,)
-            One score per feature; larger is better.
+            One score per feature. Larger scores are better.
         """
         method = describe(self.estimator)
         if method.searches:
             name = type(self.estimator).__name__
             raise GuidedValueError(
-                f"{name} searches for a subset of features, so its selection does not follow the "
-                "scores of single features.",
+                f"{name} searches for a subset of features, so its selection is not determined by "
+                "the scores of single features.",
                 f"Use {name}(n_features_to_select=k) instead of SelectKBest.",
             )
         fitted = clone(self.estimator).fit(X, y)
@@ -82,11 +82,11 @@ class AsScoreFunction(BaseEstimator):
 
 
 class ScoreFunction(AsScoreFunction):
-    """Name of `AsScoreFunction` in version 0.1, with the parameter `selector`."""
+    """Deprecated name of `AsScoreFunction`, with the parameter `selector` of version 0.1."""
 
     def __init__(self, selector: Any) -> None:
         self.selector = selector
 
     def __call__(self, X: Any, y: ArrayLike | None = None) -> FloatArray:
-        """Score the features, as `AsScoreFunction` does."""
+        """Score the features in the same way as `AsScoreFunction`."""
         return AsScoreFunction(self.selector)(X, y)

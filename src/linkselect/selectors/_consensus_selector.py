@@ -1,4 +1,4 @@
-"""Combine the rankings of several selectors."""
+"""Combination of the rankings of several selectors."""
 
 import warnings
 from collections.abc import Callable, Sequence
@@ -62,15 +62,15 @@ _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())
 
 
 def _members_may_come_first(init: Init) -> Init:
-    """Accept the positional arguments of version 0.1 (members, weights, number) with a warning."""
+    """Accept positional arguments in the order of version 0.1 (members first), with a warning."""
 
     @wraps(init)
     def in_either_order(self: Any, *args: Any, **kwargs: Any) -> None:
         if not (args and (isinstance(args[0], list) or len(args) > 2)):
             return init(self, *args, **kwargs)
         warn_user(
-            "The first argument of ConsensusSelector is now n_features_to_select; passing members "
-            "first will raise an error from version 0.3 on.",
+            "The first argument of ConsensusSelector is now n_features_to_select. Passing members "
+            "as the first argument will raise an error from version 0.3 onwards.",
             FutureWarning,
             hint="Write ConsensusSelector(estimators=[...]).",
         )
@@ -121,19 +121,20 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     estimators : "auto" or list of (str, selector), default="auto"
-        Names and selectors of the members; "auto" chooses default members. Selectors of other
-        libraries are ranked by `ranking_`, `scores_` (larger is better) or `get_support`, whichever
-        they have first.
+        Names and selectors of the members; "auto" chooses default members. The ranking of a
+        selector of another library is taken from `ranking_`, `scores_` (larger is better) or
+        `get_support`, whichever is available first.
     weights : array-like of shape (n_members,), optional
         Non-negative weight of each member. Default: equal weights.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        For the default members: what to do if must-links connect the two samples of a
-        cannot-link. Raise an error, or drop the cannot-link with ("warn") or without ("drop") a
-        warning.
+        Action of the default members if must-links connect the two samples of a cannot-link:
+        "raise" raises an error, "warn" drops the cannot-link with a warning, and "drop" drops it
+        without a warning.
     random_state : int, RandomState instance or None, default=None
-        Controls the pairs that the default members draw. Pass an int for reproducible results.
+        Controls the random draw of pairs by the default members. Pass an int for reproducible
+        results.
     n_jobs : int, optional
-        Number of threads of the default members; -1 uses all CPU cores. Default: the number of
+        Number of threads used by the default members; -1 uses all CPU cores. Default: the number of
         BLAS threads.
 
     Attributes
@@ -141,10 +142,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     estimators_ : list of selector
         The fitted members that contributed to the ranking.
     named_estimators_ : Bunch
-        These members by name.
+        The fitted members by name.
     rankings_ : ndarray of shape (n_members, n_features)
-        Rank of each feature by each member. If a member has scores but no ranking, tied features
-        share their mean rank.
+        Rank of each feature according to each member. If a member has scores but no ranking, tied
+        features share their mean rank.
 
     See Also
     --------
@@ -166,8 +167,8 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     _squares_differences = False
     _instead_of_parts = (
         "Pass members that read stored data part by part, such as estimators=[('constraint', "
-        "ConstraintScore()), ('lsdf', LSDF())]; the guide to large data lists them. Alternative: "
-        f"{TAKE_ROWS}"
+        "ConstraintScore()), ('lsdf', LSDF())]; see the guide to large data for a list. "
+        f"Alternative: {TAKE_ROWS}"
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -198,7 +199,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def sees(self) -> Sees:  # type: ignore[override]
-        """Kind of supervision that the members use: the most general one that any member uses."""
+        """Most general kind of supervision that any member uses."""
         if isinstance(self.estimators, str):
             return "pairs"
         seen = {describe(member).sees for _, member in self._checked_members()}
@@ -207,7 +208,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """Supervision that the members require; the default members require none."""
+        """Supervision that is required by the members. The default members do not require any."""
         if isinstance(self.estimators, str):
             return ()
         members = self._checked_members()
@@ -216,14 +217,14 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def works_on(self) -> tuple[Kind, ...]:  # type: ignore[override]
-        """Kinds of samples supported; stored parts only if all members support them."""
+        """Kinds of samples that are supported. Stored parts must be supported by all members."""
         automatic = isinstance(self.estimators, str)
         members = [] if automatic else [member for _, member in self._checked_members()]
         on_parts = members and all(works_on(member, "parts") for member in members)
         return ("memory", "sparse", "parts") if on_parts else ("memory", "sparse")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the parameters, with `deep` also those of the members.
+        """Return the parameters of the selector and, if `deep` is true, of its members.
 
         Parameters
         ----------
@@ -233,7 +234,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set a parameter, a member by its name, or a member's parameter as `name__parameter`.
+        """Set parameters, members by name, or parameters of members as `name__parameter`.
 
         Parameters
         ----------
@@ -267,7 +268,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
                 fitted.append(found)
                 counts.append(weight)
         if automatic and not any(counts):
-            warn_user("No default member can rank these data, so VarianceScore is used instead.")
+            warn_user("No default member can rank these data, so VarianceScore is used.")
             fitted, counts = [("variance", self._fitted(VarianceScore(), samples, known))], [1.0]
         ranks = np.array([_ranks(member, X.shape[1]) for _, member in fitted])
         # Rounded weights such as 0.1 would make equal mean ranks differ in the last digit.
@@ -288,8 +289,8 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
     ) -> tuple[str, Any] | None:
         """Fit the first candidate that can rank the data, and warn about those that cannot.
 
-        Invalid input was refused earlier. An error from a default member therefore means that the
-        data do not suit this method, and the other members are still fitted.
+        Invalid input has already been rejected. An error raised by a default member therefore means
+        that the method is not suitable for the data, and the other members are still fitted.
         """
         automatic = isinstance(self.estimators, str)
         for number, (name, member) in enumerate(candidates, start=1):
@@ -307,7 +308,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
             outcome = f"replaced by {others[0]}" if others else "left out"
             warn_user(
                 f"Member {name!r} cannot rank these data and is {outcome}. {problem}",
-                hint="named_estimators_ lists the members that took part.",
+                hint="The members that contributed to the ranking are listed in named_estimators_.",
             )
         return None
 
@@ -321,7 +322,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
             return clone(member).fit(X, **arguments_of(known, member))
 
     def _default_places(self, X: Samples, given: Given) -> list[Members]:
-        """Return, for each default member, the candidates in order of preference."""
+        """Return the candidates for each default member, in order of preference."""
         refuse_weights(given.pairs, "ConsensusSelector with its default members")
         known = given.supervision(X.shape[0], self.on_conflict)
         steps = X.shape[1] if X.shape[1] <= MANY_FEATURES else SEARCH_STEPS
@@ -329,10 +330,10 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         if known.unlabelled.all():
             if given.pairs is not None:
                 raise GuidedValueError(
-                    "ConsensusSelector was given pairs, but no pair has both ends among the "
-                    "samples.",
-                    "Pass pairs such as Pairs(must=[(0, 3)], cannot=[(0, 60)]), or leave pairs= "
-                    "out to rank without supervision.",
+                    "Pairs were passed to ConsensusSelector, but no pair has both of its samples "
+                    "in X.",
+                    "Pass pairs such as Pairs(must=[(0, 3)], cannot=[(0, 60)]), or omit pairs to "
+                    "rank without supervision.",
                     "pairs",
                 )
             return [
@@ -386,7 +387,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
             if isinstance(member, type) or not hasattr(member, "fit"):
                 raise GuidedTypeError(
                     f"Member {name!r} is {member!r}, not a selector.",
-                    f"{_MEMBERS_FOR_EXAMPLE}; to leave a member out, remove it from the list.",
+                    f"{_MEMBERS_FOR_EXAMPLE}; to omit a member, remove it from the list.",
                     "estimators",
                 )
         self._validate_names([name for name, _ in members])
@@ -402,8 +403,8 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         usable = weights.shape == (n_members,) and np.isfinite(weights).all()
         if not usable or (weights < 0).any() or not weights.any():
             raise GuidedValueError(
-                f"weights={self.weights!r} cannot weight {many(n_members, 'member')}.",
-                "Pass one finite, non-negative number per member, not all of them 0.",
+                f"weights={self.weights!r} are not valid weights for {many(n_members, 'member')}.",
+                "Pass finite, non-negative numbers, one per member and not all of them 0.",
                 "weights",
             )
         # Large weights would overflow in a sum. Scaling by a power of 2 keeps ties exact.
@@ -411,7 +412,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
 
 def _ranks(fitted: Any, n_features: int) -> FloatArray:
-    """Return the rank of each feature by a fitted selector; ties share their mean rank."""
+    """Return the rank of each feature in a fitted selector; tied features share their mean rank."""
     if hasattr(fitted, "ranking_"):
         keys = np.asarray(fitted.ranking_, dtype=np.float64)
     elif hasattr(fitted, "scores_"):
@@ -422,7 +423,7 @@ def _ranks(fitted: Any, n_features: int) -> FloatArray:
     if keys.shape != (n_features,):
         raise GuidedValueError(
             f"{type(fitted).__name__} ranks {keys.size} features, but X has {n_features}.",
-            "Use a selector that ranks every feature.",
+            "Use a selector that ranks all features.",
         )
     return rankdata(keys)
 

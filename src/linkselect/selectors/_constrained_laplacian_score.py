@@ -1,4 +1,4 @@
-"""CLS: a Laplacian Score that uses pairs."""
+"""Constrained Laplacian Score (CLS), which uses pairs."""
 
 from typing import Any, ClassVar, Literal
 
@@ -42,7 +42,7 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     variant : {"2011", "2014"}, default="2011"
-        Year of the paper whose score is computed.
+        Year of the paper that defines the score.
     sigma : float or "auto", default=1.0
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
@@ -50,28 +50,29 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        Number of randomly drawn samples whose nearest neighbours are computed; the scores are then
         estimates. Samples with a label or in a pair are always included and may make up at most
-        half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
-        warning.
+        half of this number. Default: all samples or, if X is stored outside memory, 20,000 samples
+        with a warning.
     neighbors_transformer : transformer, optional
-        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
-        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
-        propose twice `n_neighbors` candidates.
+        Transformer that returns candidate neighbours, of which the nearest ones are kept. It must
+        have the interface of scikit-learn's `KNeighborsTransformer`, as in pynndescent, and should
+        return twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        Standard error of each score as an estimate of the score on the whole graph; set only if
-        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
-        with a warning, if too few of the drawn samples account for the variance of the feature.
+        Standard error of each score as an estimate of the score for the whole graph; set only if
+        samples were drawn. It reflects only the random draw of these samples, not the sampling of
+        the data. It is NaN, with a warning, if too few of the drawn samples account for the
+        variance of the feature.
 
     See Also
     --------
@@ -111,11 +112,11 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         n_labelled = int(np.count_nonzero(~known.unlabelled))
         if X.most_listed is not None and known.listed_must is None and n_labelled > MOST_LABELLED:
             raise GuidedValueError(
-                f"{many(n_labelled, 'sample')} have a label, but at most {MOST_LABELLED:,} may "
-                "have one if X is stored outside memory: this method compares all pairs of samples "
-                "in a class, so its time is quadratic in their number. CompensatedLaplacianScore "
-                "and LSDF support any number of labels.",
-                "Use one of these, or keep the labels of fewer samples (-1 for the others).",
+                f"{many(n_labelled, 'sample')} have a label, but at most {MOST_LABELLED:,} labels "
+                "are supported if X is stored outside memory. This method compares all pairs of "
+                "samples in a class, so its time is quadratic in the number of labels. "
+                "CompensatedLaplacianScore and LSDF support any number of labels.",
+                "Use one of these methods, or reduce the number of labels (-1 means unlabelled).",
                 "y",
             )
         n_samples = X.shape[0]
@@ -123,12 +124,12 @@ class ConstrainedLaplacianScore(GraphSelector, PairSelector):
         if asks_all and X.must_stay_outside and known.listed_must is None:
             n_bytes = n_samples * X.shape[1] * X.dtype.itemsize
             fewer = max(2 * n_labelled, n_samples // 2)
-            hint = "Keep the labels of fewer samples (-1 for the others)"
+            hint = "Reduce the number of labels (-1 means unlabelled)"
             if fewer < n_samples:
                 hint = f"Pass max_queries={fewer}"
             raise GuidedValueError(
-                "ConstrainedLaplacianScore with labels needs X in memory to search the neighbours "
-                f"of all samples, but X takes {n_bytes / 2**20:,.0f} MB.",
+                "With labels, ConstrainedLaplacianScore requires X in memory because it computes "
+                f"the nearest neighbours of all samples, but X takes {n_bytes / 2**20:,.0f} MB.",
                 f"{hint}, use CompensatedLaplacianScore or LSDF, or pass np.asarray(X) if it "
                 "fits into memory.",
                 "max_queries",

@@ -39,10 +39,10 @@ class ConstraintScore(PairSelector):
     criterion : {"ratio", "difference"}, default="ratio"
         Whether the score is `M / C` or `M - weight * C`.
     weight : float, default=0.1
-        Weight of cannot-links in the difference.
+        Weight of cannot-links if `criterion="difference"`.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
@@ -82,7 +82,7 @@ class ConstraintScore(PairSelector):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """Supervision that the criterion requires."""
+        """Supervision that is required by the criterion."""
         if self.criterion == "ratio":
             return ("a must-link", "a cannot-link")
         return ("a pair or a label",)

@@ -1,4 +1,4 @@
-"""EnsCLS: a constrained Laplacian Score averaged over random subsamples."""
+"""Ensemble CLS (EnsCLS), a constrained Laplacian Score averaged over random subsamples."""
 
 from functools import partial
 from typing import Any, ClassVar, Literal
@@ -41,7 +41,7 @@ class EnsembleCLS(PairSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_estimators : int, default=50
-        Number of members.
+        Number of members of the ensemble.
     max_samples : float, default=0.7
         Fraction of the samples in a bag.
     max_features : float, default=0.5
@@ -51,12 +51,12 @@ class EnsembleCLS(PairSelector):
         `n_neighbors` nearest samples of the other.
     sigma : float or "auto", default=1.0
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
-        the median squared distance in each member.
+        the median squared distance, separately in each member.
     random_state : int, RandomState instance or None, default=None
         Controls the random bags and subspaces. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 

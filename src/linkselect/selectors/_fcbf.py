@@ -1,4 +1,4 @@
-"""FCBF: relevant features that no better feature makes redundant."""
+"""Fast correlation-based filter (FCBF), which selects relevant, non-redundant features."""
 
 from numbers import Real
 from typing import Any, ClassVar
@@ -32,15 +32,15 @@ class FCBF(InformationSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps the predominant
-        features or, if there are none, the best feature with a warning.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the predominant features.
+        If there are none, it keeps the best feature and warns.
     threshold : float, default=0.0
-        Symmetric uncertainty that a relevant feature must exceed, from 0 to less than 1.
+        Symmetric uncertainty that relevant features must exceed, at least 0 and below 1.
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
-        How to discretise features. "deviation": three states, cut at the mean minus and plus one
-        standard deviation. "uniform" and "quantile": five bins of equal width or equal count. A
-        transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
-        the features are already discrete.
+        Discretisation of features. "deviation" creates three states, separated by the mean minus
+        and plus one standard deviation. "uniform" and "quantile" create five bins of equal width or
+        equal count. A transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and
+        fitted. None means that the features are already discrete.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class FCBF(InformationSelector):
                     f"No feature is predominant: the largest symmetric uncertainty with the class "
                     f"is {best:.3g}, but it must exceed threshold={self.threshold:g}. The best "
                     "feature is kept.",
-                    hint="Lower threshold, or choose another value of discretize.",
+                    hint="Decrease threshold, or choose another value of discretize.",
                     settings={"threshold": "VALUE", "discretize": "VALUE"},
                 )
         return Ranking(found.uncertainty, found.order, wanted, {"path_": path})

@@ -1,4 +1,4 @@
-"""Find features by name, index, mask, pattern or group."""
+"""Functions that find features by name, index, mask, pattern or group."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -11,7 +11,7 @@ from linkselect._messages import GuidedValueError, many, nearest
 
 
 def find_features(wanted: Any, names: Sequence[str] | None, n: int, parameter: str) -> IntArray:
-    """Return the indices of features given by name, index or mask, without repetition."""
+    """Return the unique indices of features that are given by name, index or mask."""
     if wanted is None:
         return np.empty(0, dtype=np.intp)
     given = list(wanted)
@@ -20,7 +20,7 @@ def find_features(wanted: Any, names: Sequence[str] | None, n: int, parameter: s
             raise GuidedValueError(
                 f"{parameter} is a mask of {many(len(given), 'value')}, but X has "
                 f"{many(n, 'feature')}.",
-                "Pass one value for each feature, or use names or indices.",
+                "Pass a mask with one value for each feature, or use names or indices.",
                 parameter,
             )
         return np.flatnonzero(given)
@@ -32,7 +32,7 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
     if isinstance(one, str):
         if names is None:
             raise GuidedValueError(
-                f"{parameter} names the feature {one!r}, but X has no feature names.",
+                f"{parameter} contains the feature name {one!r}, but X has no feature names.",
                 "Pass X as a data frame with strings as column names, or pass indices.",
                 parameter,
             )
@@ -40,7 +40,7 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
         if places:
             return places[0]
         raise GuidedValueError(
-            f"{parameter} names {one!r}, which is not a feature of X.",
+            f"{parameter} contains the name {one!r}, which is not a feature of X.",
             nearest(one, map(str, names)),
             parameter,
         )
@@ -54,7 +54,7 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
 
 
 def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArray]:
-    """Return the members of each group; a string is a pattern for feature names."""
+    """Return the members of each group. A string is a pattern for feature names."""
     if groups is None:
         return []
     listed = list(groups.items() if isinstance(groups, Mapping) else enumerate(groups))
@@ -67,14 +67,14 @@ def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArr
             places = find_features(members, names, n, "groups")
         if not len(places):
             raise GuidedValueError(
-                f"Group {name!r} has no members.", "Name at least one feature.", "groups"
+                f"Group {name!r} has no members.", "List at least one feature.", "groups"
             )
         for place in places.tolist():
             if place in owner:
                 feature = place if names is None else names[place]
                 raise GuidedValueError(
                     f"Feature {feature!r} is in two groups, {owner[place]!r} and {name!r}.",
-                    "Put each feature in one group only.",
+                    "Assign each feature to at most one group.",
                     "groups",
                 )
             owner[place] = name

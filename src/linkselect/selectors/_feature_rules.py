@@ -1,4 +1,4 @@
-"""Rules for a selection: keep or exclude features, select whole groups, drop copies."""
+"""Rules for a selection, which keep or exclude features, select whole groups or drop copies."""
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -50,8 +50,8 @@ class FeatureRules(Wrapper):
     estimator : selector
         The selector that ranks the features. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the
-        estimator does.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the same number as the
+        estimator.
     keep : array-like, optional
         Names, indices or a mask of features that are always selected, in this order. If a kept
         feature belongs to a group, the whole group is kept.
@@ -61,25 +61,27 @@ class FeatureRules(Wrapper):
         Groups of features, as a list or as a dict by name. Each group is a list of names or
         indices, or a pattern such as `"temp_*"`.
     copies : {"all", "one"}, default="all"
-        "all" selects copies like other features. "one" selects only the first of features that
-        correlate by 0.999 or more, with either sign, over at least ten samples. The next features
-        in the ranking replace the others; after a search, these are ordered by their value at the
-        last step. Kept features, and individual members of groups, are not dropped as copies.
+        "all" treats copies like other features. "one" selects only the first of several copies,
+        which are features with an absolute correlation of at least 0.999 over at least ten samples.
+        The other copies are replaced by the next features in the ranking; after a search, features
+        are ranked by their value at the last step. Kept features and single members of groups are
+        not dropped as copies.
 
     Attributes
     ----------
     estimator_ : selector
-        The estimator, fitted without the excluded features.
+        The estimator after fitting without the excluded features.
     scores_ : ndarray of shape (n_features,)
-        Scores of the estimator; the mean for a group, NaN for excluded features.
+        Scores of the estimator: the mean score for a group, and NaN for excluded features.
     order_ : ndarray of shape (n_features,)
-        The selected features, then the others, then copies, then excluded features.
+        The selected features, followed by the remaining features, then copies, then excluded
+        features.
     copy_of_ : ndarray of shape (n_features,)
-        The selected feature of which each feature is a copy; -1 if it is none, and with
+        The selected feature of which each feature is a copy; -1 if it is not a copy or if
         `copies="all"`.
     reasons_ : ndarray of shape (n_features,)
-        Why each feature is selected or not: "selected", "excluded", "constant", "copy of NAME" or
-        "below the cut".
+        Reason why each feature is selected or not: "selected", "excluded", "constant", "copy of
+        NAME" or "below the cut".
 
     See Also
     --------
@@ -132,7 +134,7 @@ class FeatureRules(Wrapper):
 
     @property
     def own_number(self) -> str:  # type: ignore[override]
-        """What "auto" keeps, if the wrapped selector has its own rule."""
+        """Description of the features kept by "auto", if the wrapped selector has its own rule."""
         return getattr(self.estimator, "own_number", "")
 
     @property
@@ -169,9 +171,9 @@ class FeatureRules(Wrapper):
         if not walk.taken:
             least = min(len(unit) for unit in units)
             raise GuidedValueError(
-                f"No group fits: {many(wanted, 'feature')} may be selected, but the smallest "
-                f"group has {many(least, 'feature')}.",
-                f"Pass n_features_to_select={least} or more, or smaller groups.",
+                f"No group can be selected: at most {many(wanted, 'feature')} may be selected, but "
+                f"the smallest group contains {many(least, 'feature')}.",
+                f"Pass n_features_to_select={least} or more, or use smaller groups.",
                 "n_features_to_select",
             )
         return self._ranking(walk, scores, excluded, constant, shown, inner)
@@ -180,7 +182,7 @@ class FeatureRules(Wrapper):
         if excluded[kept].any():
             raise GuidedValueError(
                 f"Feature {str(shown[kept[excluded[kept]][0]])!r} is both kept and excluded.",
-                "Remove it from keep or from exclude.",
+                "Remove this feature from keep or from exclude.",
                 "exclude",
             )
         if excluded.all():
@@ -189,21 +191,21 @@ class FeatureRules(Wrapper):
             )
 
     def _wanted(self, n_features: int, n_left: int, n_kept: int) -> int | None:
-        """Return the number of features to select; None leaves it to the estimator."""
+        """Return the number of features to select; None if the estimator determines it."""
         number = self.n_features_to_select
         if number == "auto":
             return None
         wanted = count_features(number, n_features)
         if isinstance(number, int | np.integer) and wanted > n_left:
             raise GuidedValueError(
-                f"n_features_to_select={wanted}, but exclude leaves only "
-                f"{many(n_left, 'feature')}.",
+                f"n_features_to_select={wanted}, but only {many(n_left, 'feature')} remain after "
+                "exclusion.",
                 f"Choose 1 to {n_left}, or exclude fewer features.",
                 "n_features_to_select",
             )
         if n_kept > wanted:
             raise GuidedValueError(
-                f"keep contains {many(n_kept, 'feature')}, including groups, but "
+                f"keep contains {many(n_kept, 'feature')}, including those in groups, but "
                 f"n_features_to_select={number!r} allows only {wanted}.",
                 f"Pass n_features_to_select={n_kept} or more, or keep fewer features.",
                 "n_features_to_select",
@@ -213,7 +215,7 @@ class FeatureRules(Wrapper):
     def _fitted(
         self, X: Samples, known: Given, kept: IntArray, excluded: BoolArray, wanted: int | None
     ) -> tuple[Any, FloatArray, IntArray]:
-        """Fit the estimator without the excluded features; return it, its scores and order."""
+        """Fit the estimator without excluded features; return it, its scores and its order."""
         left = np.flatnonzero(~excluded)
         samples = X.choose(left) if excluded.any() else X
         if wanted is not None:
@@ -233,7 +235,7 @@ class FeatureRules(Wrapper):
     def _units_in_order(
         self, unit_of: dict[int, IntArray], scores: FloatArray, order: IntArray
     ) -> list[IntArray]:
-        """Return groups and single features in order, without repetition."""
+        """Return groups and single features in ranking order, without repetition."""
         if not self.searches and self.groups is not None:
             keys = -scores[order] if self.greater_is_better else scores[order]
             order = order[np.argsort(keys, kind="stable")]
@@ -247,7 +249,7 @@ class FeatureRules(Wrapper):
         wanted: int,
         n_features: int,
     ) -> _Walk:
-        """Select units (groups or single features) in order if they fit and are not copies."""
+        """Select groups and single features in order, unless they do not fit or are copies."""
         copy_of = np.full(n_features, -1, dtype=np.intp)
         held = {id(unit) for unit in kept}
         waiting = [*kept, *(unit for unit in units if id(unit) not in held)]
@@ -273,7 +275,7 @@ class FeatureRules(Wrapper):
         return _Walk(taken, left + waiting, copy_of)
 
     def _copies(self, X: Samples, units: list[IntArray]) -> dict[int, list[int]]:
-        """Find the copies of every feature in some units."""
+        """Find the copies of every feature in the given groups and single features."""
         found: dict[int, list[int]] = {}
         if self.copies == "one" and units:
             for feature, copy in copies_of(X, np.concatenate(units)):
@@ -308,7 +310,7 @@ class FeatureRules(Wrapper):
 
 
 def _distinct(unit_of: dict[int, IntArray], features: IntArray) -> list[IntArray]:
-    """Return the units of features, each at the position of its first member."""
+    """Return the groups of features (or single features), ordered by their first member."""
     return list({id(unit_of[one]): unit_of[one] for one in features.tolist()}.values())
 
 

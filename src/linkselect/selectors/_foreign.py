@@ -1,4 +1,4 @@
-"""Adapt selectors of other libraries: rank all features, and keep a given number of them."""
+"""Adapter for selectors of other libraries that ranks all features and sets their number."""
 
 from typing import Any, Literal
 
@@ -24,10 +24,10 @@ class Ranked(Wrapper):
     Parameters
     ----------
     estimator : selector
-        Any selector with `fit` and `get_support`. It is not modified.
+        Any selector with the methods `fit` and `get_support`. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the selector
-        does.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the same number as the
+        selector.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Ranked(Wrapper):
 
 
 def ranked_with(selector: Any, n_features: int) -> Any:
-    """Copy a selector and set its number of features; wrap selectors of other libraries."""
+    """Copy a selector and set its number of features. Selectors of other libraries are wrapped."""
     if hasattr(selector, "sees"):
         return clone(selector).set_params(n_features_to_select=n_features)
     return Ranked(clone(selector), n_features)
@@ -96,7 +96,7 @@ def _keep(selector: Any, n_features: int) -> None:
 
 
 def _scores(fitted: Any, kept: BoolArray) -> FloatArray:
-    """Return the score that a fitted selector gives each feature; larger is better."""
+    """Return the score of each feature in a fitted selector. Larger scores are better."""
     for name in ("scores_", "variances_"):
         values = np.asarray(getattr(fitted, name, ()), dtype=np.float64)
         if values.shape == kept.shape:
@@ -108,7 +108,7 @@ def _scores(fitted: Any, kept: BoolArray) -> FloatArray:
 
 
 def _weights(fitted: Any, kept: BoolArray) -> FloatArray:
-    """Return the importance or the absolute coefficients of each feature in the model."""
+    """Return the importance or the sum of absolute coefficients of each feature in the model."""
     found = np.zeros(len(kept))
     model = getattr(fitted, "estimator_", None)
     for name in ("feature_importances_", "coef_"):

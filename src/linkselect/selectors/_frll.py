@@ -1,4 +1,4 @@
-"""FRLL: neighbours of the same class and of other classes."""
+"""FRLL, which ranks features based on neighbours of the same class and of other classes."""
 
 from typing import Any, ClassVar, Literal
 
@@ -33,14 +33,14 @@ class FRLL(LabelSelector):
     criterion : {"quotient", "difference"}, default="quotient"
         Whether the score is `Q(f; B) / Q(f; A)` or `Q(f; B) - Q(f; A)`.
     neighbors : {"overall", "per_class"}, default="overall"
-        Whether neighbours are found among all samples and then divided by class, or found
-        separately within the sample's class and among all other classes.
+        Whether neighbours are determined among all samples and then divided by class ("overall"),
+        or separately within the class of a sample and among all other classes ("per_class").
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     radius : float, optional
-        If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored. Only
-        for `neighbors="overall"`.
+        If given, samples are neighbours if their distance is at most `radius`, and `n_neighbors` is
+        ignored. Only for `neighbors="overall"`.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
@@ -84,9 +84,9 @@ class FRLL(LabelSelector):
         if self.neighbors == "per_class":
             if self.radius is not None:
                 raise GuidedValueError(
-                    f'radius={self.radius:g} needs neighbors="overall"; "per_class" uses '
-                    "n_neighbors instead.",
-                    "Pass radius=None.",
+                    f'radius={self.radius:g} requires neighbors="overall", because "per_class" '
+                    "uses n_neighbors instead.",
+                    "Pass radius=None to use n_neighbors.",
                     "radius",
                 )
             same, other = class_neighbors(X, known.classes, self.n_neighbors, self.n_jobs)

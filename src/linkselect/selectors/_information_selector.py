@@ -1,4 +1,4 @@
-"""Base class of the selectors that use the information of discretised features."""
+"""Base class of selectors that use the mutual information of discretised features."""
 
 from dataclasses import field
 from typing import Any, ClassVar
@@ -18,7 +18,7 @@ from linkselect.selectors._supervised_selectors import LabelSelector
 
 @with_parameters
 class InformationSelector(LabelSelector):
-    """Base class of selectors that discretise features and count how often states coincide."""
+    """Base class of selectors that discretise features and count joint states."""
 
     greater_is_better = True
     searches = True
@@ -50,7 +50,7 @@ class InformationSelector(LabelSelector):
         if shape != X.shape:
             raise GuidedValueError(
                 f"discretize={self.discretize!r} returned shape {shape} for X of shape {X.shape}, "
-                "but it must turn every feature into one column of states.",
+                "but it must convert every feature to one column of states.",
                 'Set encode="ordinal" for KBinsDiscretizer.',
             )
         return states_of(made.to_numpy() if hasattr(made, "to_numpy") else made, None)

@@ -1,4 +1,4 @@
-"""The Laplacian Score times the Constraint Score."""
+"""The product of the Laplacian Score and the Constraint Score."""
 
 from typing import Any, ClassVar, Literal
 
@@ -30,8 +30,8 @@ class LaplacianConstraintScore(PairSelector):
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 

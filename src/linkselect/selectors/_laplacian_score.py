@@ -25,20 +25,22 @@ class LaplacianScore(NeighborGraphSelector):
         Width of the Gaussian weights `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to
         the median squared distance between samples.
     weights : {"gaussian", "binary"}, default="gaussian"
-        Weights of neighbours: "gaussian" weights decrease with distance (see `sigma`), "binary"
-        weights are all 1.
+        Weights of the edges between neighbours: "gaussian" weights decrease with distance (see
+        `sigma`), and "binary" weights are all 1.
     radius : float, optional
-        If given, samples at most this far apart are neighbours, and `n_neighbors` is ignored.
+        If given, samples are neighbours if their distance is at most `radius`, and `n_neighbors` is
+        ignored.
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Number of samples, drawn at random, whose neighbours are searched; the scores are then
-        estimates. Default: all samples or, if X is stored outside memory, 20,000 with a warning.
+        Number of randomly drawn samples whose nearest neighbours are computed; the scores are then
+        estimates. Default: all samples or, if X is stored outside memory, 20,000 samples with a
+        warning.
     neighbors_transformer : transformer, optional
-        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
-        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
-        propose twice `n_neighbors` candidates.
+        Transformer that returns candidate neighbours, of which the nearest ones are kept. It must
+        have the interface of scikit-learn's `KNeighborsTransformer`, as in pynndescent, and should
+        return twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     n_jobs : int, optional
@@ -47,9 +49,10 @@ class LaplacianScore(NeighborGraphSelector):
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        Standard error of each score as an estimate of the score on the whole graph; set only if
-        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
-        with a warning, if too few of the drawn samples account for the variance of the feature.
+        Standard error of each score as an estimate of the score for the whole graph; set only if
+        samples were drawn. It reflects only the random draw of these samples, not the sampling of
+        the data. It is NaN, with a warning, if too few of the drawn samples account for the
+        variance of the feature.
 
     See Also
     --------

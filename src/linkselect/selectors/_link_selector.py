@@ -53,32 +53,34 @@ class LinkSelector(PairSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps the fewest features that
-        explain 90 % of what all features explain, at most 300.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the smallest number of
+        features that explain 90 % of the part explained by all features, at most 300.
     noise : float, default=0.03
         Variance of the observation noise, relative to the mean squared distance of a sample from
-        the overall mean. Between 0.01 and 0.1, accuracy changes by less than a percentage point.
+        the overall mean. Values between 0.01 and 0.1 change accuracy by less than one percentage
+        point.
     scale : {"auto", "range", "counts"}, default="auto"
-        How to scale features. "range": to [0, 1]. "counts": divide features by their standard
-        deviation, take square roots and scale rows to length 1; values must not be negative.
-        "auto": "counts" if no value is negative and more than half of the values are 0, not
-        counting constant features, otherwise "range".
+        Scaling of features. "range" scales features to [0, 1]. "counts" divides features by their
+        standard deviation, takes square roots and scales rows to unit norm; values must not be
+        negative. "auto" uses "counts" if no value is negative and more than half of the values of
+        non-constant features are 0, otherwise "range".
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        What each feature explains alone, as a fraction of what all features explain.
+        Part explained by each feature alone, as a fraction of the part explained by all features.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, then the others by what each would add, constant
-        features last. Features that are equal up to rounding are in column order.
+        Features in the order of selection, followed by the remaining features, sorted by the gain
+        from adding each of them. Constant features are last. Features that are equal up to rounding
+        are in column order.
     path_ : ndarray of shape (n_steps,)
-        What the selected features explain together after each step, as a fraction of what all
-        features explain.
+        Part explained by the selected features together after each step, as a fraction of the part
+        explained by all features.
 
     See Also
     --------
@@ -144,9 +146,9 @@ class LinkSelector(PairSelector):
         known = super()._know(given, n_samples)
         if known.has_cannot and not known.has_must and given.pairs is not None:
             warn_user(
-                "LinkSelector learns from must-links, but there are only cannot-links: features "
-                "are ranked as if there were no pairs.",
-                hint="Add must-links, or use a method that needs no must-links, such as LSDF().",
+                "LinkSelector learns from must-links, but only cannot-links were passed. The "
+                "ranking is the same as without pairs.",
+                hint="Add must-links, or use a method without this requirement, such as LSDF().",
             )
         return known
 

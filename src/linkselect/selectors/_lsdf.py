@@ -1,4 +1,4 @@
-"""LSDF: variation between similar samples, compared with cannot-links."""
+"""LSDF, which compares the variation between similar samples with that on cannot-links."""
 
 from typing import Any, ClassVar
 
@@ -30,33 +30,34 @@ class LSDF(GraphSelector, PairSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     gamma : float, default=100.0
-        Weight of must-links; neighbours have weight 1.
+        Weight of must-links. Edges between neighbours have weight 1.
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Number of samples, drawn at random, whose neighbours are searched; the scores are then
+        Number of randomly drawn samples whose nearest neighbours are computed; the scores are then
         estimates. Samples with a label or in a pair are always included if they make up at most
-        half of this number. Default: all samples or, if X is stored outside memory, 20,000 with a
-        warning.
+        half of this number. Default: all samples or, if X is stored outside memory, 20,000 samples
+        with a warning.
     neighbors_transformer : transformer, optional
-        Transformer that proposes candidate neighbours, of which the nearest are kept. It needs the
-        interface of scikit-learn's `KNeighborsTransformer`, like that of pynndescent, and should
-        propose twice `n_neighbors` candidates.
+        Transformer that returns candidate neighbours, of which the nearest ones are kept. It must
+        have the interface of scikit-learn's `KNeighborsTransformer`, as in pynndescent, and should
+        return twice `n_neighbors` candidates.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        Standard error of each score as an estimate of the score on the whole graph; set only if
-        samples were drawn. It reflects the random draw, not how the samples were collected. NaN,
-        with a warning, if too few of the drawn samples account for the variance of the feature.
+        Standard error of each score as an estimate of the score for the whole graph; set only if
+        samples were drawn. It reflects only the random draw of these samples, not the sampling of
+        the data. It is NaN, with a warning, if too few of the drawn samples account for the
+        variance of the feature.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Describe methods by the properties that their classes declare."""
+"""Properties of methods, which are declared by their classes."""
 
 import inspect
 from collections.abc import Iterable
@@ -22,7 +22,7 @@ Need = Literal["labels", "a must-link", "a cannot-link", "two groups", "a pair o
 # The moments of more classes than this would need as much memory as the samples.
 MANY_CLASSES = 1000
 HOW_TO_SUPERVISE = (
-    "Write {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
+    "Call {name}().fit(X, pairs=Pairs(must=[(0, 3)], cannot=[(0, 60)])), or {name}().fit(X, y) "
     "with at least two classes, at least two samples in one of them, and -1 for unlabelled "
     "samples. In cross-validation, pass more pairs or use larger folds."
 )
@@ -30,28 +30,30 @@ HOW_TO_SUPERVISE = (
 
 @dataclass(frozen=True)
 class Method:
-    """Properties of a method, declared once on its class.
+    """Properties of a method, which are declared once in its class.
 
     Attributes
     ----------
     sees : {"nothing", "labels", "some labels", "pairs"}
-        Kind of supervision used: none; a label for every sample; labels, some of which may be
-        missing; or pairs, or labels of some or all samples.
+        Kind of supervision that the method uses: no supervision; a label for every sample; labels,
+        some of which may be missing; or pairs (alternatively, labels of some or all samples).
     needs : tuple of str
-        Supervision that the method requires; empty if it can work without.
+        Supervision that the method requires; empty if supervision is optional.
     greater_is_better : bool
         Whether larger values of `scores_` are better.
     searches : bool
-        Whether the method searches for a subset, so that its selection does not follow the scores
-        of single features. Then `path_` contains the criterion after each selected feature.
+        Whether the method searches for a subset, so that its selection is not determined by the
+        scores of single features. If so, `path_` contains the criterion after each selected
+        feature.
     path_has_optimum : bool
-        Whether the values of `path_` can be compared between different numbers of features.
+        Whether the values of `path_` are comparable between different numbers of features.
     references : tuple of str
-        Keys of the bibliography; the paper that proposed the method comes first.
+        Keys of the bibliography. The paper that proposed the method is the first one.
     wraps : bool
         Whether the method wraps another selector, which then determines `sees` and `needs`.
     works_on : tuple of {"memory", "sparse", "device", "parts"}
-        Kinds of samples supported: dense or sparse in memory, on a device, or stored in parts.
+        Kinds of samples that are supported: dense or sparse in memory, on a device, or stored in
+        parts.
     """
 
     sees: Sees
@@ -65,10 +67,10 @@ class Method:
 
 
 def describe(selector: Any) -> Method:
-    """Return the properties of a selector, or of a class with its default parameters.
+    """Return the properties of a selector, or of a selector class with default parameters.
 
-    Selectors of other libraries are described by their scikit-learn tags: they may use labels,
-    and require them if the tags do.
+    Selectors of other libraries are described by their scikit-learn tags: it is assumed that they
+    may use labels, and that they require labels if the tags state this.
 
     Examples
     --------
@@ -89,7 +91,7 @@ def describe(selector: Any) -> Method:
 
 
 def uses_groups(selector: Any) -> bool:
-    """Return whether a selector, or one inside it, keeps groups together when it resamples rows.
+    """Return whether a selector, or a selector inside it, keeps groups of rows together.
 
     Examples
     --------
@@ -104,22 +106,22 @@ def uses_groups(selector: Any) -> bool:
 
 
 def _required(selector: type) -> dict[str, None]:
-    """Return None for each parameter without a default, such as the estimator of a wrapper."""
+    """Return a dict with the value None for each parameter that has no default."""
     parameters = inspect.signature(selector).parameters.values()
     return {one.name: None for one in parameters if one.default is inspect.Parameter.empty}
 
 
 def classes_seen(selector: Any, y: Any) -> tuple[IntArray, NDArray[Any]]:
-    """Return the class number of each sample, as a selector reads y, and the class labels.
+    """Return the class number of each sample, as interpreted by a selector, and the class labels.
 
-    -1 means unlabelled, unless the method needs a label for every sample.
+    A class number of -1 means unlabelled, unless the method requires a label for every sample.
     """
     minus_one = describe(selector).sees != "labels"
     return encode_labels(label_array(y, minus_one).ravel(), minus_one)
 
 
 def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
-    """List the required supervision that is missing."""
+    """Return the kinds of required supervision that are missing."""
     present: dict[Need, bool] = {
         "labels": not known.unlabelled.any(),
         "a must-link": known.has_must,
@@ -131,7 +133,7 @@ def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
 
 
 def classes_for_moments(known: Any, n_samples: int) -> IntArray:
-    """Return the classes for which a score needs moments; all -1 unless they are labels."""
+    """Return the classes for which a score requires moments, or all -1 without labels."""
     if isinstance(known, Given):
         known = known.supervision(n_samples, "drop")
     from_labels = isinstance(known, Supervision) and known.listed_must is None

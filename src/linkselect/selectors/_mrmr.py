@@ -1,4 +1,4 @@
-"""mRMR: relevance and redundancy by mutual information."""
+"""mRMR, which measures relevance and redundancy by mutual information."""
 
 from typing import Any, ClassVar, Literal
 
@@ -34,21 +34,21 @@ class MRMR(InformationSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     scheme : {"difference", "quotient"}, default="difference"
-        Relevance minus redundancy, or relevance divided by redundancy. If redundancy is 0, the
-        quotient is infinite for a relevant feature; for any other it is 0 / 0, and the feature
-        ranks last, as does a constant feature.
+        Whether features are compared by relevance minus redundancy or by relevance divided by
+        redundancy. If the redundancy is 0, the quotient is infinite for a relevant feature. For any
+        other feature it is 0 / 0, and the feature ranks last, as do constant features.
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
-        How to discretise features. "deviation": three states, cut at the mean minus and plus one
-        standard deviation. "uniform" and "quantile": five bins of equal width or equal count. A
-        transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and fitted. None:
-        the features are already discrete.
+        Discretisation of features. "deviation" creates three states, separated by the mean minus
+        and plus one standard deviation. "uniform" and "quantile" create five bins of equal width or
+        equal count. A transformer, such as `KBinsDiscretizer(10, encode="ordinal")`, is cloned and
+        fitted. None means that the features are already discrete.
 
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
         Relevance of each feature.
     path_ : ndarray
-        Criterion of each selected feature at the step in which it was selected.
+        Value of the criterion for each selected feature at the step of its selection.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Forward selection by the accuracy of the nearest neighbour."""
+"""Forward selection by the accuracy of a nearest-neighbour classifier."""
 
 from collections.abc import Iterable
 from numbers import Integral
@@ -42,12 +42,13 @@ class NearestNeighborSFS(LabelSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     cv : "loo", int, splitter or iterable of (train, test), default="loo"
-        "loo" searches the neighbour of every labelled sample among all others (leave-one-out).
-        Otherwise, each split searches the neighbours of its test samples among its training
-        samples, and the accuracy is the mean over splits. An int or a splitter of scikit-learn
-        divides the labelled samples. An iterable contains row numbers of X, and unlabelled rows
-        are ignored: `[(reference_rows, other_rows)]` evaluates a reference set on other rows, and
-        `list(GroupKFold(5).split(X, y, groups))` keeps groups together.
+        With "loo", the nearest neighbour of every labelled sample is determined among all other
+        labelled samples (leave-one-out). Otherwise, the neighbours of the test samples of a split
+        are determined among its training samples, and the accuracy is averaged over splits. An int
+        or a scikit-learn splitter divides the labelled samples. An iterable contains row numbers of
+        X; unlabelled rows are ignored. For example, `[(reference_rows, other_rows)]` evaluates a
+        reference set on other rows, and `list(GroupKFold(5).split(X, y, groups))` keeps groups
+        together.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
@@ -56,9 +57,10 @@ class NearestNeighborSFS(LabelSelector):
     scores_ : ndarray of shape (n_features,)
         Accuracy with each feature alone.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, then the others by accuracy at the last step.
+        Features in the order of selection, followed by the remaining features, sorted by accuracy
+        at the last step.
     path_ : ndarray of shape (n_steps,)
-        Accuracy after each selected feature.
+        Accuracy after adding each selected feature.
 
     See Also
     --------
@@ -128,7 +130,7 @@ class NearestNeighborSFS(LabelSelector):
     def _splits(
         self, samples: NDArray[Any], classes: IntArray, labelled: IntArray, n_samples: int
     ) -> list[tuple[IntArray, IntArray]] | None:
-        """Return the splits as positions among the labelled samples."""
+        """Return the splits, given as positions among the labelled samples."""
         if isinstance(self.cv, str):
             return None
         if self.cv is None or isinstance(self.cv, Integral) or hasattr(self.cv, "split"):
@@ -141,7 +143,7 @@ class NearestNeighborSFS(LabelSelector):
 def _labelled_splits(
     splits: Iterable[tuple[ArrayLike, ArrayLike]], position: IntArray
 ) -> list[tuple[IntArray, IntArray]]:
-    """Convert row numbers to positions among the labelled samples; drop unlabelled rows."""
+    """Convert row numbers to positions among the labelled samples, dropping unlabelled rows."""
     found = []
     for number, split in enumerate(splits):
         sides = []
@@ -160,11 +162,11 @@ def _labelled_splits(
                 raise GuidedValueError(
                     f"Split {number} of cv has no labelled {side} sample among its "
                     f"{many(len(rows), 'row')}.",
-                    'Label some of them, choose other splits, or pass cv="loo".',
+                    'Label some of these rows, choose other splits, or pass cv="loo".',
                 )
         found.append((sides[0], sides[1]))
     if not found:
         raise GuidedValueError(
-            "cv has no splits.", 'Pass (train, test) pairs of rows, a number, or "loo".'
+            "cv has no splits.", 'Pass a list of (train, test) rows, a number of folds, or "loo".'
         )
     return found

@@ -1,4 +1,4 @@
-"""Base classes of the selectors that use a graph of neighbours."""
+"""Base classes of selectors that use a nearest-neighbour graph."""
 
 from collections.abc import Iterable
 from typing import Any, ClassVar, Literal
@@ -33,7 +33,7 @@ LARGEST_HUB = 0.5
 
 @allowed.with_parameters
 class GraphSelector(RankingSelector):
-    """Base class of selectors that use nearest neighbours of all samples or of a random draw."""
+    """Base class of selectors that use the nearest neighbours of all samples or a random draw."""
 
     works_on = ("memory", "sparse", "device", "parts")
     # Why a feature that varies may have no score even if no samples are drawn.
@@ -68,11 +68,11 @@ class GraphSelector(RankingSelector):
     def _score_graph(
         self, X: Samples, near: graphs.Edges, known: Supervision, sigma: float
     ) -> FloatArray:
-        """Score the features from edges between neighbours, weighted by squared distance."""
+        """Compute scores from edges between neighbours, which are weighted by squared distance."""
         raise NotImplementedError(f"{type(self).__name__} has no _score_graph.")
 
     def _width(self, X: Samples) -> float:
-        """Return the width of the Gaussian; 0 for a method without one."""
+        """Return the width of the Gaussian; 0 if the method does not use a Gaussian."""
         sigma = getattr(self, "sigma", None)
         return 0.0 if sigma is None else graphs.resolve_sigma(sigma, X, self.n_jobs)
 
@@ -83,7 +83,7 @@ class GraphSelector(RankingSelector):
     def _rank(
         self, X: Samples, known: Supervision, constant: BoolArray, track: Track[Any]
     ) -> Ranking:
-        """Score the features; if samples were drawn, also estimate standard errors."""
+        """Score the features. If samples were drawn, standard errors are estimated as well."""
         self._check_search(X, known)
         queries = self._queries(X, known) if self._needs_graph(known) else None
         if queries is None:
@@ -98,15 +98,15 @@ class GraphSelector(RankingSelector):
     def _refused_errors(
         self, X: Samples, errors: FloatArray, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> BoolArray:
-        """Return which standard errors are unreliable, and warn about them."""
+        """Return a mask of the unreliable standard errors, and warn about them."""
         stated = np.isfinite(errors)
         hub = found.largest_hub
         if hub > LARGEST_HUB and stated.any():
             warn_user(
-                "No feature has a standard error (NaN), and the scores may be inaccurate: one "
-                f"sample is a neighbour of {hub:.0%} of the drawn samples, which is typical of "
-                "short rows of counts.",
-                hint="Scale rows to the same length first, for example with "
+                "The standard errors of all features are NaN, and the scores may be inaccurate, "
+                f"because one sample is a neighbour of {hub:.0%} of the drawn samples. This is "
+                "typical of rows with few counts.",
+                hint="Scale rows to the same norm first, for example with "
                 f"sklearn.preprocessing.normalize, or pass max_queries={X.shape[0]} for exact "
                 "scores.",
                 settings={"max_queries": str(X.shape[0])},
@@ -120,8 +120,8 @@ class GraphSelector(RankingSelector):
             warn_user(
                 f"{n_refused} of {len(refused)} features {'has' if n_refused == 1 else 'have'} no "
                 "standard error (NaN), because few samples account for most of the variance. A "
-                f"draw of {n_drawn:,} contains fewer than {LEAST_CARRIERS} of these on average, so "
-                "the scores may be inaccurate.",
+                f"draw of {n_drawn:,} samples contains fewer than {LEAST_CARRIERS} of these "
+                "samples on average, so the scores may be inaccurate.",
                 hint=f"Pass max_queries={n_asked} for standard errors of all features, or "
                 "transform skewed features first, for example with np.log1p.",
                 settings={"max_queries": str(n_asked)},
@@ -131,7 +131,7 @@ class GraphSelector(RankingSelector):
     def _from_draw(
         self, X: Samples, known: Supervision, queries: sampled.Queries, found: sampled.SampledEdges
     ) -> Iterable[FloatArray]:
-        """Return the scores estimated from the drawn samples, and their standard errors."""
+        """Return scores that are estimated from the drawn samples, and their standard errors."""
         sigma = self._width(X)
         labelled = np.flatnonzero(~known.unlabelled)
         if X.by_columns or len(labelled) > len(queries.always):
@@ -162,16 +162,16 @@ class GraphSelector(RankingSelector):
         return find_neighbors(X, self.n_neighbors, getattr(self, "radius", None), self.n_jobs)
 
     def _queries(self, X: Samples, known: Supervision) -> sampled.Queries | None:
-        """Draw the samples whose neighbours are searched; None means all samples."""
+        """Draw the samples whose nearest neighbours are computed; None means all samples."""
         n_samples, n_queries = X.shape[0], self.max_queries
         if n_queries is None and X.default_queries is not None and n_samples > X.default_queries:
             n_queries = X.default_queries
             warn_user(
-                f"X has {many(n_samples, 'sample')} stored outside memory, so neighbours are "
-                f"searched for only {n_queries:,} of them and the scores are estimates (see "
-                "standard_errors_).",
-                hint=f"Pass max_queries={n_queries} to accept this without a warning, or a larger "
-                "number for smaller errors.",
+                f"X has {many(n_samples, 'sample')} stored outside memory, so the nearest "
+                f"neighbours of only {n_queries:,} samples are computed and the scores are "
+                "estimates (see standard_errors_).",
+                hint=f"Pass max_queries={n_queries} to suppress this warning, or a larger number "
+                "for smaller errors.",
                 settings={"max_queries": str(n_queries)},
             )
         if n_queries is None or n_queries >= n_samples:
@@ -179,10 +179,10 @@ class GraphSelector(RankingSelector):
         n_known = int(np.count_nonzero(~known.unlabelled))
         if self._asks_all_known and 2 * n_known > n_queries:
             raise GuidedValueError(
-                f"max_queries={n_queries} is too small: {type(self).__name__} needs the neighbours "
-                f"of every sample with a label or in a pair ({n_known:,} of {n_samples:,}) and of "
-                "at least as many others.",
-                f"Pass max_queries={2 * n_known} or more, or fewer labels.",
+                f"max_queries={n_queries} is too small: {type(self).__name__} requires the "
+                f"neighbours of every sample with a label or in a pair ({n_known:,} of "
+                f"{n_samples:,}), and of at least as many other samples.",
+                f"Pass max_queries={2 * n_known} or more, or reduce the number of labels.",
                 "max_queries",
             )
         # Only NumPy's new generators draw from a billion samples without listing them.
@@ -190,7 +190,7 @@ class GraphSelector(RankingSelector):
         return sampled.draw_queries(~known.unlabelled, n_queries, np.random.default_rng(seed))
 
     def _check_search(self, X: Samples, known: Supervision) -> None:
-        """Raise an error if parameters ask for different ways of finding neighbours."""
+        """Raise an error if parameters specify more than one way to find neighbours."""
         given = [
             name
             for name in ("neighbors_transformer", "radius", "max_queries")
@@ -198,35 +198,35 @@ class GraphSelector(RankingSelector):
         ]
         if len(given) > 1:
             raise GuidedValueError(
-                f"{' and '.join(given)} are given, but each is a different way to find neighbours.",
-                f"Pass only one of them, such as {given[0]}.",
+                f"{' and '.join(given)} are alternative ways to find neighbours.",
+                f"Pass only one of these parameters, such as {given[0]}.",
                 given[1],
             )
         if X.kind == "parts" and given and given != ["max_queries"]:
             raise GuidedValueError(
-                f"{given[0]} needs the samples in memory, but X is stored outside memory.",
-                f"Pass {given[0]}=None; max_queries limits the number of samples whose neighbours "
-                "are searched.",
+                f"{given[0]} requires the samples in memory, but X is stored outside memory.",
+                f"Pass {given[0]}=None. To limit the number of samples whose neighbours are "
+                "computed, use max_queries.",
                 "X",
             )
         if X.most_listed is not None and self._needs_graph(known):
             self._check_edges(X, X.most_listed)
         if self.neighbors_transformer is not None and X.kind == "device":
             raise GuidedValueError(
-                "neighbors_transformer needs NumPy or SciPy arrays, but X is on a device.",
+                "neighbors_transformer requires NumPy or SciPy arrays, but X is on a device.",
                 "Pass neighbors_transformer=None: the exact search runs on the device.",
                 "neighbors_transformer",
             )
 
     def _check_edges(self, X: Samples, most: int) -> None:
-        """Raise an error if there are too many neighbours to list for X outside memory."""
+        """Raise an error if X is outside memory and there are too many neighbours to list."""
         n_asked = min(self.max_queries or X.default_queries or X.shape[0], X.shape[0])
         n_listed = n_asked * self.n_neighbors
         if self.n_neighbors < X.shape[0] and n_listed > most:
             raise GuidedValueError(
-                f"n_neighbors={self.n_neighbors} for {many(n_asked, 'sample')} makes {n_listed:,} "
-                f"neighbours, but at most {most:,} can be listed if X is stored outside memory.",
-                "Choose a smaller n_neighbors or max_queries.",
+                f"n_neighbors={self.n_neighbors} for {many(n_asked, 'sample')} yields {n_listed:,} "
+                f"neighbours, but at most {most:,} are supported if X is stored outside memory.",
+                "Choose a smaller value of n_neighbors or max_queries.",
                 "n_neighbors",
             )
 
@@ -261,14 +261,14 @@ class NeighborGraphSelector(GraphSelector):
 def find_neighbors(
     X: Samples, n_neighbors: int, radius: float | None, n_jobs: int | None
 ) -> graphs.Edges:
-    """Return the edges between nearest neighbours or, with a radius, all samples within it."""
+    """Return the edges between nearest neighbours, or between all samples within a radius."""
     if radius is None:
         return graphs.nearest_edges(X, n_neighbors, n_jobs)
     near = graphs.ball_edges(X, radius, n_jobs)
     if not len(near.left):
         closest = np.sqrt(graphs.nearest_edges(X, 1, n_jobs).weights.min())
         raise GuidedValueError(
-            f"radius={radius:g} joins no samples: the closest two are {closest:g} apart.",
+            f"radius={radius:g} is too small: the two closest samples are {closest:g} apart.",
             "Increase radius, or pass radius=None to use n_neighbors.",
             "radius",
         )

@@ -24,9 +24,10 @@ SIGMA = [StrOptions({"auto"}), *POSITIVE]
 
 @dataclass_transform(kw_only_default=True, field_specifiers=(field,))
 def with_parameters(cls: Class) -> Class:
-    """Make a class a dataclass whose fields are parameters and whose `__init__` only stores them.
+    """Turn a class into a dataclass whose fields are its parameters.
 
-    The signature lists the parameters of a class before those of its parents, like the docstring.
+    As required by scikit-learn, `__init__` only stores the parameters. The signature lists the
+    parameters of a class before those of its parents, as in the docstring.
     """
     dataclass(kw_only=True, eq=False, repr=False)(cls)
     init: Any = vars(cls)["__init__"]

@@ -1,4 +1,4 @@
-"""Rankings of features: order, ties, and display as a table."""
+"""Rankings of features: order, ties and display as a table."""
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
@@ -23,7 +23,7 @@ SUM_ROUNDING = 1e-12
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
-    """Order features from the best to the worst score: ties by index, NaN last."""
+    """Return feature indices from the best to the worst score; ties by index, NaN last."""
     keys = -scores if greater_is_better else scores
     order = np.argsort(keys)
     # A stable sort is several times slower, so only ties are sorted by index.
@@ -38,12 +38,13 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
 
 
 def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatArray:
-    """Make scores that differ only by rounding equal to the score of the first such feature.
+    """Replace scores that agree up to rounding by the score of the first of these features.
 
-    If the features are already ordered by increasing score, `order` avoids another sort.
+    If the order of increasing scores is already known, pass it as `order` to avoid another sort.
 
-    For example, binary features with equally many ones have the same variance. But the last digit
-    of a sum depends on the positions of the ones, and on how the samples are divided into parts.
+    For example, binary features with the same number of ones have the same variance. However, the
+    last digit of a sum depends on the positions of the ones and on the division of samples into
+    parts.
     """
     ordered = np.sort(scores) if order is None else scores[order]
     with np.errstate(invalid="ignore"):
@@ -62,13 +63,13 @@ def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatA
 
 
 def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) -> FloatArray:
-    """Give duplicate features the same score, that of the first of them.
+    """Assign the same score to duplicate features, namely the score of the first one.
 
-    If the features are already ordered by increasing score, `order` avoids another sort. If no
-    score changes, `scores` itself is returned.
+    If the order of increasing scores is already known, pass it as `order` to avoid another sort. If
+    no score changes, `scores` itself is returned.
 
     The last digit of a matrix product may depend on the position of a column. Without this step,
-    rounding would determine the order of duplicate features, instead of their index.
+    the order of duplicate features would be determined by rounding instead of their index.
     """
     by_score = np.argsort(scores) if order is None else order
     ordered = scores[by_score]
@@ -93,7 +94,7 @@ def with_equal_twins(X: Any, scores: FloatArray, order: IntArray | None = None) 
 
 
 def count_features(wanted: Any, n_features: int) -> int:
-    """Convert `n_features_to_select` to a number; "auto" means half of the features."""
+    """Convert `n_features_to_select` to a number of features; "auto" means half of them."""
     if isinstance(wanted, str):
         return max(1, n_features // 2)
     if isinstance(wanted, Integral):
@@ -111,11 +112,11 @@ class Ranking:
     scores : ndarray of shape (n_features,)
         The score of each feature.
     order : ndarray of shape (n_features,)
-        Feature indices, best first.
+        Feature indices, sorted from best to worst.
     n_selected : int
         Number of selected features.
     fitted : dict
-        Further attributes of the fitted selector, by name.
+        Additional attributes of the fitted selector, by name.
     """
 
     scores: FloatArray
@@ -124,7 +125,7 @@ class Ranking:
     fitted: dict[str, Any] = field(default_factory=dict)
 
     def attributes(self, X: Samples) -> dict[str, Any]:
-        """Return the attributes of the fitted selector, with all arrays on the device of X."""
+        """Return the attributes of the fitted selector; all arrays are on the device of X."""
         ranking = np.empty(len(self.order), dtype=np.intp)
         ranking[self.order] = np.arange(1, len(self.order) + 1)
         found = {
@@ -142,7 +143,7 @@ class Ranking:
 def ranking_frame(
     found: Ranking, names: NDArray[Any], library: str, more: dict[str, Any] | None = None
 ) -> Any:
-    """Return a data frame with feature, score, rank, selected and other columns, best first."""
+    """Return a data frame of all features, sorted from best to worst."""
     if library not in ("pandas", "polars"):
         raise ValueError(f"library={library!r} is not supported; choose 'pandas' or 'polars'.")
     try:
@@ -193,11 +194,11 @@ def ranking_view(found: Ranking, names: NDArray[Any], method: str, greater_is_be
 
 
 def keep(selector: Any, number: int) -> None:
-    """Change the number of features that a fitted selector keeps, without a refit."""
+    """Change the number of features that a fitted selector keeps, without refitting."""
     selector.set_params(n_features_to_select=number)
     selector.n_features_, selector.support_ = number, selector.ranking_ <= number
 
 
 def name_features(selector: Any, names: Sequence[str]) -> None:
-    """Set the feature names of a fitted selector, as if X had been a data frame."""
+    """Set the feature names of a fitted selector as if X had been a data frame."""
     selector.feature_names_in_ = np.array(names, dtype=object)

@@ -1,4 +1,4 @@
-"""Short reasons why features are selected or not."""
+"""Short descriptions of why features are selected or not."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -26,19 +26,20 @@ def feature_reasons(
     Parameters
     ----------
     order : ndarray of int of shape (n_features,)
-        Feature indices, best first.
+        Feature indices, sorted from best to worst.
     n_selected : int
         Number of selected features.
     constant : ndarray of bool of shape (n_features,)
-        Which features are constant.
+        A mask of the constant features.
     names : sequence of str
         Names of the features.
     copy_of : ndarray of int of shape (n_features,), optional
         The feature of which each feature is a copy; -1 if it is not a copy.
     correlated : mapping of int to int, optional
-        For features highly correlated with a selected feature: the selected feature.
+        The selected feature with which each of these features is highly correlated.
     excluded, unstable : ndarray of bool of shape (n_features,), optional
-        Which features the user excluded, and which are left out because they are unstable.
+        Masks of the features that were excluded by the user, and of those omitted because they are
+        unstable.
 
     Examples
     --------
@@ -65,7 +66,7 @@ def feature_reasons(
 
 
 def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
-    """Return why a fitted selector selects each feature or not, in column order."""
+    """Return the reason why each feature is selected or not by a fitted selector."""
     own = getattr(selector, "reasons_", None)
     if own is not None:
         return np.asarray(own)
@@ -75,7 +76,7 @@ def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
 
 
 def unstable_features(selector: Any) -> BoolArray | None:
-    """Return which features of its estimator a `StableSelector` drops; None for other selectors."""
+    """Return a mask of the features that a `StableSelector` drops; None for other selectors."""
     inner = getattr(selector, "estimator_", None)
     if not hasattr(selector, "selection_frequencies_") or inner is None:
         return None

@@ -1,4 +1,4 @@
-"""Select features with a high rank and little correlation between them."""
+"""Selection of features with a high rank and low correlations between them."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -32,23 +32,23 @@ class Redundancy(Wrapper):
     Parameters
     ----------
     estimator : selector
-        The selector that ranks the features. It is not modified. A selector without `ranking_`
-        must have `scores_` for which larger is better.
+        The selector that ranks the features. It is not modified. If it has no attribute `ranking_`,
+        larger values of its `scores_` must be better.
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps as many as the
-        estimator does.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the same number as the
+        estimator.
     weight : float, default=0.5
-        Weight of the correlation, from 0 (the estimator's own ranking) to 1 (correlation alone,
-        after the first feature).
+        Weight of the correlation, from 0 (only the ranking of the estimator) to 1 (only the
+        correlation, after the first feature).
 
     Attributes
     ----------
     estimator_ : selector
         The fitted estimator.
     scores_ : ndarray of shape (n_features,)
-        Scores of the estimator. Whether larger is better depends on the estimator.
+        Scores of the estimator, which determines whether larger or smaller scores are better.
     path_ : ndarray
-        Criterion of each selected feature at the step in which it was selected.
+        Value of the criterion for each selected feature at the step of its selection.
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""ReliefF: nearest hits and nearest misses."""
+"""ReliefF, which compares nearest hits and nearest misses."""
 
 from typing import Any, ClassVar
 
@@ -36,9 +36,10 @@ class ReliefF(LabelSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     n_neighbors : int, default=5
-        Number of nearest samples taken from each class. Other implementations default to 10.
+        Number of nearest samples used from each class. The default in other implementations is 10.
     discrete : bool or array-like, optional
-        Which features are categorical: True for all, a mask, or indices. Default: none.
+        The categorical features, given by a mask or indices; True if all features are categorical.
+        Default: no feature is categorical.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
@@ -91,7 +92,7 @@ def _discrete_mask(discrete: bool | ArrayLike | None, n_features: int) -> BoolAr
         raise GuidedValueError(
             f"discrete={discrete!r} is not a valid selection of the {many(n_features, 'feature')} "
             "of X.",
-            f"Pass True, a mask of {n_features} booleans, or indices from 0 to {n_features - 1}.",
+            f"Pass True, a mask of {n_features} Booleans, or indices from 0 to {n_features - 1}.",
             "discrete",
         )
     mask[given] = True

@@ -1,4 +1,4 @@
-"""Fit a selector on resamples that preserve labels, pairs and groups."""
+"""Fits of a selector on resamples that preserve labels, pairs and groups."""
 
 import warnings
 from collections.abc import Callable, Iterable
@@ -20,7 +20,7 @@ HALF = 0.5
 
 
 class Draw(NamedTuple):
-    """One resample: a copy of the selector, its rows, and the other arguments of `fit`."""
+    """A resample, with a copy of the selector, the drawn rows and the arguments of `fit`."""
 
     selector: Any
     rows: IntArray
@@ -28,13 +28,13 @@ class Draw(NamedTuple):
 
     @property
     def n_pairs(self) -> tuple[int, int]:
-        """Numbers of must-links and cannot-links with both ends among the rows."""
+        """Numbers of must-links and cannot-links whose samples are both among the rows."""
         pairs = self.arguments.get("pairs")
         return (0, 0) if pairs is None else (pairs.n_must, pairs.n_cannot)
 
 
 class Selections(NamedTuple):
-    """Selections in the resamples that could be ranked.
+    """Selected features and ranks in the resamples that could be ranked.
 
     Attributes
     ----------
@@ -60,18 +60,18 @@ def draw_resamples(
     share: float = HALF,
     groups: IntArray | None = None,
 ) -> list[Draw]:
-    """Draw resamples; halves are drawn in complementary pairs (Shah & Samworth 2013).
+    """Draw resamples, with halves in complementary pairs (Shah & Samworth 2013).
 
     Parameters
     ----------
     selector : selector
-        The selector to copy, with a new seed for each draw.
+        The selector that is copied with a new seed for each draw.
     given : Given
-        Labels, pairs and sample ids; the ids are read more than once.
+        Labels, pairs and sample IDs. The IDs are read more than once.
     n_samples, n_resamples : int
-        Number of rows, and number of draws.
+        The number of rows and the number of draws.
     rng : RandomState
-        Random number generator.
+        The random number generator.
     share : float, default=0.5
         Fraction of the samples in a draw.
     groups : array of int of shape (n_samples,), optional
@@ -104,7 +104,7 @@ def fit_resamples(
     track: Callable[[Iterable[Any]], Iterable[Any]] = iter,
     n_jobs: int | None = None,
 ) -> Selections:
-    """Fit on every resample, and leave out resamples that cannot be ranked.
+    """Fit the selector on every resample, ignoring resamples that cannot be ranked.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def fit_resamples(
     X : Samples
         All samples.
     track : callable, default=iter
-        Wraps the steps to report progress.
+        Function that wraps the iterable of steps to report progress.
     n_jobs : int, optional
         Number of threads.
     """
@@ -142,7 +142,7 @@ def fit_resamples(
 def _known(
     selector: Any, given: Given, n_samples: int
 ) -> tuple[Supervision, NDArray[Any] | None, Any, Any]:
-    """Return the supervision, and the labels, pairs and ids from which resamples are taken."""
+    """Return the supervision, and the labels, pairs and IDs from which resamples are drawn."""
     sees = describe(selector).sees
     if given.pairs is None or sees in ("labels", "some labels"):
         # A method that needs every label reads -1 as a class.
@@ -162,6 +162,6 @@ def _known(
 
 
 def _most_neighbors(selector: Any) -> int:
-    """Return the largest `n_neighbors` of a selector and of those that it wraps."""
+    """Return the largest `n_neighbors` of a selector and the selectors that it wraps."""
     values = selector.get_params(deep=True).items()
     return max((n for name, n in values if name.split("__")[-1] == "n_neighbors"), default=0)

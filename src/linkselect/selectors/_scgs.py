@@ -1,4 +1,4 @@
-"""SCGS: a sparse regression on classes, pairs and a neighbour graph."""
+"""SCGS, a sparse regression based on classes, pairs and a nearest-neighbour graph."""
 
 from dataclasses import replace
 from numbers import Real
@@ -44,42 +44,42 @@ class SCGS(PairSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     sparsity : float, default=0.1
-        Penalty l1 as a fraction of the smallest penalty for which all weights are 0. 0 means no
-        penalty.
+        Penalty l1 as a fraction of the smallest penalty for which all weights are 0. A value of 0
+        means no penalty.
     pair_weight : float, default=1.0
-        Coefficient of the pairs; 0 to ignore them.
+        Coefficient of the pair term. Pairs are ignored if it is 0.
     graph_weight : float, default=1.0
-        Coefficient of the graph; 0 to ignore it.
+        Coefficient of the graph term. The graph is ignored if it is 0.
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     fit_intercept : bool, default=False
-        Whether to add an intercept without a penalty. False is the published method.
+        Whether to add an unpenalised intercept. The published method has no intercept.
     tol : float, default=1e-4
-        Stop when `violation_` is at most this value.
+        The iteration stops when `violation_` does not exceed this value.
     max_iter : int, default=20000
-        Largest number of steps on each working set of features.
+        Maximum number of steps for each working set of features.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
-        Number of threads of the neighbour search; -1 uses all CPU cores. Default: the number of
-        BLAS threads.
+        Number of threads for the nearest-neighbour search; -1 uses all CPU cores. Default: the
+        number of BLAS threads.
 
     Attributes
     ----------
     coef_ : ndarray of shape (n_features, n_classes)
-        The weights W.
+        The weight matrix W.
     theta_ : float
-        1 or, if the problem would then not be convex, 0.999 times the largest value for which it
-        is convex.
+        The factor theta. It is 1 or, if the problem would then not be convex, 0.999 times the
+        largest value for which the problem is convex.
     penalty_ : float
         The penalty l1.
     violation_ : float
-        Relative violation of the optimality conditions: 0 at the optimum, 1 for weights no better
-        than 0. A value above `tol` causes a warning.
+        Relative violation of the optimality conditions, which is 0 at the optimum and 1 for weights
+        no better than 0. A value above `tol` causes a warning.
     n_iter_ : int
-        Number of steps taken.
+        Total number of iteration steps.
 
     See Also
     --------
@@ -144,11 +144,10 @@ class SCGS(PairSelector):
             found = scgs(dense, known, near, *options)
         if found.violation > self.tol:
             warn_user(
-                f"SCGS stopped after {many(found.n_iter, 'step')} before it converged: the "
-                f"optimality conditions are violated by {found.violation:.2g}, more than "
-                f"tol={self.tol:g}.",
+                f"SCGS did not converge within {many(found.n_iter, 'step')}: the violation of the "
+                f"optimality conditions is {found.violation:.2g}, which exceeds tol={self.tol:g}.",
                 ConvergenceWarning,
-                hint="Raise max_iter, tol or sparsity, lower pair_weight, or standardise the "
+                hint="Increase max_iter, tol or sparsity, decrease pair_weight, or standardise the "
                 "features.",
                 settings={"max_iter": "VALUE", "tol": "VALUE", "X": "standard"},
             )
@@ -166,7 +165,7 @@ class SCGS(PairSelector):
 
 
 def _idle_by_slope(ranking: Ranking, slopes: FloatArray) -> IntArray:
-    """Order the features with weight 0 by their slope, steepest first; ties go by index."""
+    """Order the features with weight 0 by decreasing slope; ties are broken by index."""
     order = ranking.order.copy()
     places = np.flatnonzero(ranking.scores[order] == 0)
     idle = order[places]

@@ -1,4 +1,4 @@
-"""Base class of all selectors: check the input, compute scores, store the ranking."""
+"""Base class of all selectors, which validates input, computes scores and stores the ranking."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import field, replace
@@ -64,11 +64,11 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Score of each feature, with the value and direction of the published formula.
+        Score of each feature, with the scale and direction of the published formula.
     ranking_ : ndarray of shape (n_features,)
-        Rank of each feature; 1 is best.
+        Rank of each feature. The best feature has rank 1.
     order_ : ndarray of shape (n_features,)
-        Feature indices, best first.
+        Feature indices, sorted from best to worst.
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
     n_features_ : int
@@ -76,7 +76,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     n_features_in_ : int
         Number of features of X.
     feature_names_in_ : ndarray of shape (n_features,)
-        Names of the features, if X was a data frame with strings as column names.
+        Names of the features, set only if X was a data frame with strings as column names.
     """
 
     # Properties of the method, which `describe` returns. A property if the value depends on
@@ -90,17 +90,17 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     searches: ClassVar[bool] = False
     """Whether the method searches for a subset instead of scoring single features."""
     path_has_optimum: ClassVar[bool] = False
-    """Whether values of `path_` can be compared between different numbers of features."""
+    """Whether values of `path_` are comparable between different numbers of features."""
     own_number: ClassVar[str] = ""
-    """What "auto" keeps, if it is not half of the features."""
+    """Description of the features kept by "auto", if they are not half of all features."""
     # Whether that number is accepted even if it is 1 or the number of all features.
     _keeps_own_number: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
-    """Keys of the bibliography."""
+    """Keys of the references in the bibliography."""
     wraps: ClassVar[bool] = False
     """Whether the method wraps another selector."""
     works_on: ClassVar[tuple[Kind, ...]] = ("memory", "sparse")
-    """Kinds of samples supported: dense or sparse in memory, on a device, or stored in parts."""
+    """Kinds of samples that are supported: dense or sparse in memory, on a device, or in parts."""
     uses_weights: ClassVar[bool] = False
     """Whether the method uses pair weights; other methods that use pairs reject weights."""
 
@@ -118,8 +118,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     _infinite: ClassVar[str] = "the denominator of the score is 0"
     # What to do instead if X is stored in parts, and the method needs it in memory.
     _instead_of_parts: ClassVar[str] = (
-        f"{TAKE_ROWS} Or use a method that reads stored data part by part, such as "
-        "ConstraintScore, FisherScore or LaplacianScore; the guide to large data lists them."
+        f"{TAKE_ROWS} Alternatively, use a method that reads stored data part by part, such as "
+        "ConstraintScore, FisherScore or LaplacianScore; see the guide to large data for a list."
     )
     # Whether the method squares differences within a feature, so that tiny ones would underflow.
     _squares_differences: ClassVar[bool] = True
@@ -149,36 +149,36 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             cls.__doc__ = with_references(text, cls.references)
 
     def _column_score(self, known: Supervision) -> ColumnScore | None:
-        """Return a function that scores features independently; None if there is none."""
+        """Return a function that scores each feature independently; None if impossible."""
         return None
 
     def _rows_that_count(self, known: Supervision) -> IntArray | None:
-        """Return the sorted rows that `_column_score` uses; None means all rows."""
+        """Return the sorted rows that are used by `_column_score`; None means all rows."""
         return None
 
     def _score(self, X: Samples, known: Supervision) -> FloatArray:
         """Compute the score of every feature."""
         score = self._column_score(known)
         if score is None:
-            raise NotImplementedError(f"{type(self).__name__} defines neither _score nor _rank.")
+            raise NotImplementedError(f"{type(self).__name__} must define _score or _rank.")
         found = X.map_column_parts(score, self.n_jobs) if X.scores is None else X.scores
         return rankings.with_equal_ties(X.fetched(found))
 
     def _rank(
         self, X: Samples, known: Any, constant: BoolArray, track: Track[Any]
     ) -> rankings.Ranking:
-        """Score and order the features; a method that searches overrides this.
+        """Score and order the features; methods that search for subsets override this method.
 
         Parameters
         ----------
         X : Samples
-            The checked samples.
+            The validated samples.
         known : Supervision
             The supervision, as returned by `_know`.
         constant : ndarray of bool of shape (n_features,)
-            Which features are constant.
+            A mask of the constant features.
         track : callable
-            Wraps the steps of a long loop to report progress.
+            Function that wraps the steps of a long loop to report progress.
         """
         return self._by_score(X, self._score(X, known), constant)
 
@@ -189,7 +189,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         constant: BoolArray,
         fitted: dict[str, Any] | None = None,
     ) -> rankings.Ranking:
-        """Order features by their scores; features without a score rank last."""
+        """Order the features by score; features without a score rank last."""
         scores = X.fetched(scores)
         if self._constant_is_undefined:
             scores = np.where(constant, np.nan, scores)
@@ -205,21 +205,21 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
         """Return the scores that result from leaving out each pair in turn, must-links first.
 
-        None if this needs a refit for each pair. A score is NaN if the method cannot work without
-        the pair.
+        The result is None if a refit would be required for each pair. A score is NaN if the method
+        cannot be applied without the pair.
         """
         return None
 
     def _seconds_per_million(self, n_pairs: int) -> float:
-        """Return the approximate seconds per fit on a million values with `n_pairs` pairs."""
+        """Return the approximate time of a fit, in seconds per million values."""
         return self._seconds
 
     def _n_steps(self, n_samples: int, n_features: int) -> int:
-        """Return the largest number of steps that `_rank` tracks; 0 without a long loop."""
+        """Return the maximum number of steps that `_rank` tracks; 0 if it has no long loop."""
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return the number of search steps: at least one after the features in `_first`."""
+        """Return the number of search steps, with at least one step after those in `_first`."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks
@@ -236,15 +236,16 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n_samples, n_features)
-            The samples: NumPy, memory-mapped, SciPy sparse, pandas, polars or AnnData. Many methods
-            also accept torch and cupy arrays under scikit-learn's `array_api_dispatch`, and some
-            read large memory maps, Zarr, Parquet, dask arrays and backed AnnData part by part.
+            The samples, as a NumPy array, memory map, SciPy sparse matrix, pandas or polars data
+            frame, or AnnData object. Many methods also accept torch and cupy arrays if
+            scikit-learn's `array_api_dispatch` is enabled. Some methods read large memory maps,
+            Zarr and dask arrays, Parquet files and backed AnnData objects part by part.
         y : array-like of shape (n_samples,), optional
             Labels, for methods that use them.
         pairs : Pairs, optional
             Must-links and cannot-links, for methods that use them.
         sample_ids : iterable of hashable, optional
-            Id of each row, by which `pairs` refer to samples. Default: the index of a pandas X,
+            ID of each row, which `pairs` use to refer to samples. Default: the index of a pandas X,
             the index that pandas stored in a Parquet file, or `obs_names`; otherwise row numbers.
 
         Returns
@@ -284,7 +285,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return self
 
     def _ranked(self, X: Samples, known: Any, task: Any) -> tuple[rankings.Ranking, BoolArray]:
-        """Rank the features, and return which of them are constant."""
+        """Rank the features, and return a mask of the constant features."""
         if self._squares_differences:
             check_spread(X, getattr(self, "feature_names_in_", None))
         constant = X.constant_columns()
@@ -293,7 +294,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _ranked_by_parts(
         self, X: Parts, known: Any, task: Any
     ) -> tuple[rankings.Ranking, BoolArray]:
-        """Read stored samples once for the statistics that scores need, and rank the features."""
+        """Read stored samples once to compute the required statistics, and rank the features."""
         with parts_reported(self, task):
             # Everything needed from a part is taken at once, so that it is not read again.
             score = self._column_score(known) if X.by_columns else None
@@ -324,7 +325,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def _know(self, given: Given, n_samples: int) -> Any:
         """Convert the labels and pairs passed to `fit` to a `Supervision` for `_rank`.
 
-        A wrapper passes them on unchanged.
+        Wrappers pass labels and pairs on unchanged.
         """
         return Supervision(np.full(n_samples, -1, dtype=np.intp))
 
@@ -343,8 +344,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
             )
         if n_infinite > 1 and not np.isfinite(scores).any():
             warn_user(
-                f"The scores of all {n_infinite} features that vary are infinite, so they cannot "
-                f"be ranked: {self._infinite}."
+                f"The scores of all {n_infinite} non-constant features are infinite, so these "
+                f"features cannot be ranked: {self._infinite}."
             )
         if n_undefined:
             one = n_undefined == 1
@@ -372,7 +373,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     def transform(self, X: Any) -> Any: ...
 
     def transform(self, X: Any) -> Any:
-        """Reduce X to the selected features; stored samples are not read.
+        """Reduce X to the selected features, without reading stored samples.
 
         Parameters
         ----------
@@ -382,7 +383,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         Returns
         -------
         X_selected : array-like of shape (n_samples, n_features_)
-            For a dask array, a dask array; for other stored samples, a `Stored` object.
+            The selected features. For a dask array, the result is a dask array, and for other
+            stored samples it is a `Stored` object.
         """
         check_is_fitted(self)
         if (parts := as_parts(X)) is None:
@@ -391,8 +393,8 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         container = _get_output_config("transform", self)["dense"]
         if container != "default":
             raise GuidedValueError(
-                f"set_output(transform={container!r}) would read all of {parts.stored.label} into "
-                "a data frame.",
+                f"With set_output(transform={container!r}), all of {parts.stored.label} would be "
+                "read into a data frame.",
                 "Use set_output(transform='default'), or convert the result of transform.",
                 "X",
             )
@@ -405,18 +407,18 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return super()._transform(X)
 
     def inverse_transform(self, X: Any) -> Any:
-        """Insert columns of zeros where features were removed, as scikit-learn does."""
+        """Insert columns of zeros for features that were removed, as in scikit-learn."""
         refuse_stored("inverse_transform", X, "Pass np.asarray(X) if it fits in memory.")
         filled = with_zeros(X, self.get_support()) if get_config()["array_api_dispatch"] else None
         return super().inverse_transform(X) if filled is None else filled
 
     def to_frame(self, library: Literal["pandas", "polars"] = "pandas") -> Any:
-        """Return feature, score, rank, selected and reason as a data frame, best first.
+        """Return a data frame with the score, rank and selection of each feature, best first.
 
         Parameters
         ----------
         library : {"pandas", "polars"}, default="pandas"
-            Library of the data frame. It must be installed.
+            Library that provides the data frame, which must be installed.
         """
         check_is_fitted(self)
         found = rankings.Ranking(to_numpy(self.scores_), to_numpy(self.order_), self.n_features_)
@@ -425,7 +427,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return rankings.ranking_frame(found, names, library, more)
 
     def _html_repr(self) -> str:
-        """Return scikit-learn's diagram and, after a fit, the ranking below it."""
+        """Return scikit-learn's HTML diagram, followed by the ranking after a fit."""
         diagram: str = super()._html_repr()
         if not hasattr(self, "order_"):
             return diagram

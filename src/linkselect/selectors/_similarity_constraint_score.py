@@ -68,23 +68,25 @@ class SimilarityConstraintScore(PairSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps as many as give the
-        smallest score on the path; the search ends as soon as no smaller score is possible.
+        Number (int) or fraction (float) of features to keep. "auto" keeps the number of features
+        with the smallest score on the path. The search ends as soon as no smaller score is
+        possible.
     mode : {"supervised", "semi-supervised"}, default="supervised"
-        Whether samples without a label or pair are ignored, or join their nearest prototype.
+        Whether samples without a label or pair are ignored, or assigned to their nearest prototype.
     sigma : float, "auto" or "target", default=1.0
         Width of the kernel `exp(-distance^2 / (2 sigma^2))`. "auto" sets `2 sigma^2` to the median
-        squared distance between samples. "target" chooses the width for which the kernel on all
-        features best matches the target, with equal weight for must-links and cannot-links.
+        squared distance between samples. "target" chooses the width for which the kernel of all
+        features best matches the target similarity, with equal weights of must-links and
+        cannot-links.
     max_pairs : int, optional
-        Largest number of pairs. If there are more, this many are drawn, half of them must-links and
-        half cannot-links (or all of a kind with fewer), and scores are estimates over all pairs.
-        Default: all pairs.
+        Maximum number of pairs. If there are more pairs, this number is drawn, and the scores are
+        estimates for all pairs. Half of the drawn pairs are must-links and half are cannot-links,
+        unless there are too few of one kind. Default: all pairs.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
-        What to do if must-links connect the two samples of a cannot-link: raise an error, or
-        drop the cannot-link with ("warn") or without ("drop") a warning.
+        Action if must-links connect the two samples of a cannot-link: "raise" raises an error,
+        "warn" drops the cannot-link with a warning, and "drop" drops it without a warning.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
@@ -93,11 +95,12 @@ class SimilarityConstraintScore(PairSelector):
     scores_ : ndarray of shape (n_features,)
         Score of each feature alone.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, then the others by their score at the last step.
+        Features in the order of selection, followed by the remaining features, sorted by their
+        score at the last step.
     path_ : ndarray of shape (n_steps,)
-        Score after each selected feature.
+        Score after adding each selected feature.
     standard_error_ : ndarray of shape (n_steps,)
-        Standard error of each value of `path_`; 0 if all pairs were used.
+        Standard error of each value of `path_`, which is 0 if all pairs were used.
     sigma_ : float
         Width of the kernel.
 
@@ -127,8 +130,8 @@ class SimilarityConstraintScore(PairSelector):
     _constant_is_undefined = False
 
     _instead_of_parts = (
-        "Read the rows in pairs and a random sample of the others into memory with "
-        "linkselect.open_stored(X).take(rows), and pass max_pairs= if there are still many rows."
+        "Read the rows in pairs and a random sample of the other rows into memory with "
+        "linkselect.open_stored(X).take(rows), and pass max_pairs if there are still many rows."
     )
 
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
@@ -146,13 +149,13 @@ class SimilarityConstraintScore(PairSelector):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """Supervision that the mode requires."""
+        """Supervision that is required by the mode."""
         # In the semi-supervised mode every sample joins a group, so two groups are enough.
         return ("a must-link", "a cannot-link") if self.mode == "supervised" else ("two groups",)
 
     @property
     def uses_weights(self) -> bool:  # type: ignore[override]
-        """Whether pair weights are used: only in the supervised mode."""
+        """Whether pair weights are used, which is the case only in the supervised mode."""
         return self.mode == "supervised"
 
     def _know(self, given: Given, n_samples: int) -> Supervision:
@@ -197,7 +200,7 @@ class SimilarityConstraintScore(PairSelector):
         return Ranking(found.scores, found.order, n_selected, fitted)
 
     def _target(self, X: Samples, known: Supervision) -> IntArray | targets.PairTarget:
-        """Return the groups if all pairs of their samples are used, otherwise a list of pairs."""
+        """Return groups if all pairs of their samples are used, otherwise a list of pairs."""
         generator = generator_of(self.random_state)
         if self.mode == "supervised" and known.must is not None and known.cannot is not None:
             own = known.all_weights if known.has_weights else None
@@ -215,7 +218,7 @@ class SimilarityConstraintScore(PairSelector):
         if n_bytes > MANY_BYTES:
             warn_user(
                 f"All pairs of {n_samples} samples need about {n_bytes / 2**30:.0f} GB of memory.",
-                hint="Pass max_pairs=1_000_000 to draw that many pairs instead.",
+                hint="To draw a random sample of pairs instead, pass max_pairs=1_000_000.",
                 settings={"max_pairs": "1000000"},
             )
         return groups
@@ -232,7 +235,7 @@ class SimilarityConstraintScore(PairSelector):
         return float(self.sigma)
 
     def _check_width(self, X: Samples, target: targets.PairTarget) -> None:
-        """Warn if sigma is too small for the kernels of many single features."""
+        """Warn if sigma is too small for the kernels of many features."""
         if target.n_must == 0:
             return
         some = np.unique(np.linspace(0, target.n_must - 1, MUST_LINKS_TO_CHECK).astype(np.intp))
@@ -245,10 +248,10 @@ class SimilarityConstraintScore(PairSelector):
         names = getattr(self, "feature_names_in_", None)
         feature = f"feature {worst}" if names is None else repr(names[worst])
         warn_user(
-            f"sigma={self.sigma:g} is too small for {n_vanished} of {len(apart)} features: there, "
-            f"half of the must-links join values more than {limit:.2g} apart (in {feature}, more "
-            f"than {apart[worst]:.3g}), so the kernel is below {VANISHED:g} for samples that "
-            "should be alike.",
+            f"sigma={self.sigma:g} is too small for {n_vanished} of {len(apart)} features. For "
+            f"half of the must-links, the values of such a feature differ by more than {limit:.2g} "
+            f"(in {feature}, by more than {apart[worst]:.3g}), so the kernel is below {VANISHED:g} "
+            "for samples that should be alike.",
             hint="Scale the features to [0, 1] with MinMaxScaler, or "
             'pass sigma="auto" or sigma="target".',
             settings={"X": "minmax", "sigma": "auto"},

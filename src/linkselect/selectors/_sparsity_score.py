@@ -1,4 +1,4 @@
-"""The Sparsity Score: how well samples are reconstructed from the other samples."""
+"""The Sparsity Score, which measures how well samples are reconstructed from other samples."""
 
 from numbers import Real
 from typing import Any, ClassVar, Literal
@@ -41,42 +41,42 @@ class SparsityScore(RankingSelector):
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     graph : {"l1", "l2", "lle"}, default="l1"
-        How the weights of a sample are kept small. "l1" minimises the sum of their absolute values,
-        "l2" the sum of their squares, and "lle" sets them to 0 outside the `n_neighbors` nearest
-        samples.
+        Regularisation of the weights of a sample. "l1" minimises the sum of their absolute values,
+        "l2" minimises the sum of their squares, and "lle" sets them to 0 outside the `n_neighbors`
+        nearest samples.
     form : {"compensated", "tolerance"}, default="compensated"
-        For `graph="l1"`: "compensated" adds the reconstruction errors of a sample to the norm of
-        its weights (eq. 8 of the paper), which is always possible. "tolerance" allows errors of at
-        most `tolerance` (eq. 7).
+        Treatment of reconstruction errors for `graph="l1"`. "compensated" adds the errors of a
+        sample to the norm of its weights (equation 8 of the paper), which is always feasible.
+        "tolerance" allows errors of at most `tolerance` (equation 7).
     tolerance : float, default=1e-3
-        Largest Euclidean reconstruction error of a sample for `form="tolerance"`. The default is
-        usually too small if features outnumber samples; the error message then states the smallest
-        possible value.
+        Maximum Euclidean reconstruction error of a sample for `form="tolerance"`. The default is
+        usually too small if there are more features than samples; the error message then states the
+        smallest possible value.
     n_neighbors : int, default=5
-        Number of neighbours for `graph="lle"`.
+        Number of nearest neighbours for `graph="lle"`.
     regularization : float, default=1e-3
-        Strength of the penalty on large weights for the graphs "l2" and "lle".
+        Strength of the penalty on large weights for `graph="l2"` and `graph="lle"`.
     max_iter : int or "auto", default="auto"
-        Largest number of simplex steps per sample for `graph="l1"`, or of steps of SciPy's `nnls`
+        Maximum number of simplex steps per sample for `graph="l1"`, or of steps of SciPy's `nnls`
         for `form="tolerance"`. For n samples with d features, "auto" is
-        `5 min(n, d + 1) sqrt(n + d)`, but at least 10,000. A `ConvergenceWarning` reports how many
-        samples may not be solved by then.
+        `5 min(n, d + 1) sqrt(n + d)`, but at least 10,000. A `ConvergenceWarning` reports the
+        number of samples that may not be solved within this limit.
     solver : {"auto", "exact", "first_order"}, default="auto"
-        For `graph="l1"` with `form="compensated"`: "exact" solves one sample after the other.
-        "first_order" solves many samples at once, each until it is certain to be within 1 % of its
-        optimum; the ranking is nearly the same, in a tenth of the time or less. "auto" uses
-        "first_order" for more than 150 samples with more than 150 features, and solves the
-        remaining samples exactly.
+        Solver for `graph="l1"` with `form="compensated"`. "exact" solves one sample after another.
+        "first_order" solves many samples at once, until each is certain to be within 1 % of its
+        optimum. The ranking is nearly the same, and the computation takes at most a tenth of the
+        time. "auto" uses "first_order" for more than 150 samples with more than 150 features, and
+        solves samples that do not converge exactly.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 
     Attributes
     ----------
     reconstruction_weights_ : csr_array of shape (n_samples, n_samples)
-        The weights S. The optimum need not be unique.
+        The weight matrix S. The optimum may not be unique.
     n_iter_ : int
-        Largest number of steps for a sample; for `form="tolerance"`, the largest number of
-        least-squares problems.
+        Largest number of steps that a sample required; for `form="tolerance"`, the largest number
+        of least-squares problems.
 
     See Also
     --------
@@ -123,9 +123,9 @@ class SparsityScore(RankingSelector):
         # Eq. 5 of the paper, which `reconstruction_weights` offers.
         if str(self.form) == "equality":
             raise GuidedValueError(
-                "form='equality' reconstructs every sample exactly, so all scores are 0 and "
-                "features cannot be ranked.",
-                "Choose form='compensated' or 'tolerance'. For the weights alone, use "
+                "With form='equality', every sample is reconstructed exactly, so all scores are 0 "
+                "and features cannot be ranked.",
+                "Choose form='compensated' or 'tolerance'. To compute only the weights, use "
                 "linkselect.graphs.reconstruction_weights(X, form='equality').",
                 "form",
             )
@@ -152,7 +152,7 @@ class SparsityScore(RankingSelector):
         values = values[~np.isnan(values)]
         if len(values) > 1 and not values.any():
             warn_user(
-                f"All {len(values)} features that vary are reconstructed exactly and have the "
+                f"All {len(values)} non-constant features are reconstructed exactly and have the "
                 "score 0, so they are ranked in column order.",
                 hint="Scale the features to [0, 1] or less, or choose form='tolerance', "
                 "graph='l2' or graph='lle'.",

@@ -9,17 +9,17 @@ from linkselect._bibliography import cites
 
 @cites("kuncheva2007")
 def kuncheva_index(selected: BoolArray) -> float:
-    """Compute the mean consistency over all pairs of selections of one size (Kuncheva 2007).
+    """Compute the mean consistency of all pairs of selections of equal size (Kuncheva 2007).
 
-    For two subsets of k out of d features with r features in common, the consistency is
-    `(r d - k^2) / (k (d - k))`: 1 for equal subsets, about 0 for random subsets. NaN if it is
-    undefined: fewer than two runs, subsets of different sizes, or subsets with all features or
-    none.
+    The consistency of two subsets of k out of d features with r features in common is
+    `(r d - k^2) / (k (d - k))`. It is 1 for equal subsets and about 0 for random subsets. The
+    result is NaN for fewer than two runs, for subsets of different sizes, and for subsets with all
+    features or none.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        Features selected in each run.
+        Mask of the features selected in each run.
 
     Examples
     --------
@@ -41,17 +41,18 @@ def kuncheva_index(selected: BoolArray) -> float:
 
 @cites("nogueira2018")
 def nogueira_index(selected: BoolArray) -> float:
-    """Compare the variance of selections with chance (Nogueira, Sechidis & Brown 2018).
+    """Compute the stability index of Nogueira, Sechidis & Brown (2018).
 
-    The index is `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of the
-    selection of feature f, k the mean number of selected features, and d the number of all
-    features. For subsets of one size, it equals Kuncheva's index. NaN if it is undefined: fewer
-    than two runs, or always all features or none.
+    The index compares the variance of selections with its expected value for random selections. It
+    is `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of the selection
+    of feature f, k is the mean number of selected features, and d is the number of all features.
+    For subsets of equal size, it equals Kuncheva's index. The result is NaN for fewer than two
+    runs, or if all features or none are always selected.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        Features selected in each run.
+        Mask of the features selected in each run.
 
     Examples
     --------
@@ -71,8 +72,8 @@ def nogueira_index(selected: BoolArray) -> float:
 def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
     """Return the Monte Carlo standard errors of selection frequencies.
 
-    Two selections and two rejections are added (Agresti & Coull), because a feature that no draw
-    selected could still be selected in the next one.
+    Two selections and two rejections are added (Agresti & Coull), because a feature that was not
+    selected in any draw could still be selected in the next draw.
 
     Examples
     --------
@@ -85,18 +86,19 @@ def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
 
 @cites("meinshausen2010", "shah2013")
 def error_bound(selected: BoolArray, threshold: float) -> float:
-    """Bound the expected number of selected features with a low selection probability.
+    """Return a bound on the expected number of selected features with a low probability.
 
-    The bound is `q^2 / ((2 threshold - 1) d)` if a draw selects q of d features on average. It
-    limits the expected number of features with a selection probability below q / d whose
-    frequency reaches the threshold. NaN if the threshold is not above one half.
+    The bound is `q^2 / ((2 threshold - 1) d)` if q of d features are selected in a draw on average.
+    It applies to the expected number of features whose selection probability is below q / d but
+    whose selection frequency reaches the threshold. The result is NaN if the threshold is not above
+    one half.
 
     Parameters
     ----------
     selected : ndarray of bool of shape (n_runs, n_features)
-        Features selected in each of an even number of complementary halves.
+        Mask of the features selected in each of an even number of complementary halves.
     threshold : float
-        Smallest selection frequency of a kept feature.
+        Minimum selection frequency of a kept feature.
 
     Examples
     --------

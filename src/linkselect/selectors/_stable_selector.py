@@ -1,4 +1,4 @@
-"""StableSelector: selection frequencies on resamples of the data."""
+"""StableSelector, which computes selection frequencies on resamples of the data."""
 
 from typing import Any, ClassVar, Literal
 
@@ -54,16 +54,16 @@ class StableSelector(Wrapper):
     Parameters
     ----------
     estimator : selector
-        The selector to refit. It is not modified.
+        The selector that is refitted on each draw. It is not modified.
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps all features with a
-        selection frequency of at least `threshold` or, if there are none, the best one.
+        selection frequency of at least `threshold`, or the best feature if there are none.
     n_resamples : int, default=50
         Number of draws.
     max_samples : float, default=0.5
-        Fraction of the samples in a draw. The error bound holds for halves.
+        Fraction of the samples in a draw. The error bound is valid for halves.
     threshold : float, default=0.6
-        Smallest selection frequency of the features that "auto" keeps.
+        Minimum selection frequency of the features that are kept by "auto".
     random_state : int, RandomState instance or None, default=None
         Controls the draws and every `random_state` of the estimator. Pass an int for reproducible
         results.
@@ -73,9 +73,9 @@ class StableSelector(Wrapper):
     Attributes
     ----------
     estimator_ : selector
-        The estimator fitted on all samples.
+        The estimator after fitting on all samples.
     selection_frequencies_ : ndarray of shape (n_features,)
-        The same as `scores_`.
+        Selection frequencies of the features, identical to `scores_`.
     frequency_errors_ : ndarray of shape (n_features,)
         Monte Carlo standard errors of the selection frequencies.
     n_resamples_ : int
@@ -84,11 +84,11 @@ class StableSelector(Wrapper):
         Bound on the expected number of selected features with a selection probability below q / d;
         NaN if a selected feature has a frequency of at most one half.
     kuncheva_ : float
-        Mean consistency of two draws; NaN if draws selected different numbers of features, or all
-        features.
+        Kuncheva's index, the mean consistency of two draws. It is NaN if the number of selected
+        features varies between draws, or if all features are selected.
     nogueira_ : float
-        One minus the variance of the selection relative to chance; also defined for different
-        numbers of features.
+        Nogueira's index, which is one minus the ratio of the variance of selections to its value
+        for random selections. It is also defined for different numbers of features.
 
     See Also
     --------
@@ -151,8 +151,8 @@ class StableSelector(Wrapper):
         )
         if groups is not None and all(len(draw.rows) == X.shape[0] for draw in draws):
             raise GuidedValueError(
-                "No resample leaves a group out: there are too few groups, or too few in a class.",
-                "Pass groups= with at least two groups in each class, or leave it out.",
+                "There are too few groups, or too few groups in a class, to draw resamples.",
+                "Pass groups with at least two groups in each class, or omit groups.",
                 "groups",
             )
         selected, mean_rank, errors = fit_resamples(draws, X, track, self.n_jobs)

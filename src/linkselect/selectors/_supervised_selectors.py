@@ -1,4 +1,4 @@
-"""Base classes of the selectors that use labels or pairs."""
+"""Base classes of selectors that use labels or pairs."""
 
 from typing import Any, ClassVar
 
@@ -25,7 +25,7 @@ from linkselect.selectors._selector import RankingSelector
 
 
 class LabelSelector(RankingSelector):
-    """Base class of selectors that need a label for every sample and ignore pairs."""
+    """Base class of selectors that require a label for every sample and ignore pairs."""
 
     sees: ClassVar[Sees] = "labels"
     needs: ClassVar[tuple[Need, ...]] = ("labels",)
@@ -45,7 +45,7 @@ class LabelSelector(RankingSelector):
         if y is None:
             raise GuidedValueError(
                 f"This {name} estimator requires y to be passed, but the target y is None.",
-                f"Write {name}().fit(X, y), or use a method for pairs, such as "
+                f"Call {name}().fit(X, y), or use a method for pairs, such as "
                 "ConstraintScore().fit(X, pairs=pairs).",
             )
         return check_samples(self, X)
@@ -59,8 +59,8 @@ class LabelSelector(RankingSelector):
         if len(labels) < 2:
             found = f"only the class {labels[0]!s}" if len(labels) else "no labels"
             raise GuidedValueError(
-                f"y has {found}, but {type(self).__name__} compares classes and needs at least 2.",
-                "For data without classes, use VarianceScore or LaplacianScore.",
+                f"y contains {found}, but {type(self).__name__} requires at least 2 classes.",
+                "If there are no classes, use VarianceScore or LaplacianScore.",
             )
 
     def __sklearn_tags__(self) -> Tags:
@@ -73,8 +73,9 @@ class LabelSelector(RankingSelector):
 class PairSelector(RankingSelector):
     """Base class of selectors that use pairs, or labels in which -1 means unlabelled.
 
-    If `pairs` is given, y is ignored: a Pipeline passes y to every step, and a union would silently
-    turn pairs into full supervision. To use both, pass `pairs | Pairs.from_labels(y)`.
+    If `pairs` is passed, y is ignored, because a Pipeline passes y to every step, and combining
+    both would silently turn pairs into full supervision. To use both, pass
+    `pairs | Pairs.from_labels(y)`.
     """
 
     sees: ClassVar[Sees] = "pairs"

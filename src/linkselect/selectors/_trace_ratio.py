@@ -1,4 +1,4 @@
-"""The trace ratio: the Fisher Score of a whole subset."""
+"""The trace ratio, which is the Fisher Score of a whole subset."""
 
 from typing import Any
 
@@ -38,12 +38,12 @@ class TraceRatio(LabelSelector):
     scores_ : ndarray of shape (n_features,)
         Ratio of each feature alone.
     order_ : ndarray of shape (n_features,)
-        Features by the difference `b - ratio_ * w` at the optimum.
+        Features, sorted by the difference `b - ratio_ * w` at the optimum.
     ratio_ : float
         Ratio of the selected subset.
     path_ : ndarray of shape (n_sizes,)
-        Largest ratio of a subset of 1, 2, ... features, up to the number of selected features; with
-        "auto", up to all features.
+        Largest ratio of a subset of each size, from 1 to the number of selected features, or to the
+        number of all features with "auto".
 
     See Also
     --------

@@ -1,4 +1,4 @@
-"""Base classes of the selectors that wrap other selectors."""
+"""Base classes of selectors that wrap other selectors."""
 
 from collections.abc import Hashable, Iterable
 from dataclasses import replace
@@ -19,14 +19,14 @@ from linkselect.selectors._selector import RankingSelector
 
 
 class TakesGroups(RankingSelector):
-    """Base class of selectors that pass groups of samples on to the selectors inside them."""
+    """Base class of selectors that pass groups of samples on to their inner selectors."""
 
     # Not a parameter: set only while `fit` runs.
     _groups: ArrayLike | None = None
 
     @property
     def _uses_groups(self) -> bool:
-        """Whether a selector inside resamples or splits rows."""
+        """Whether an inner selector resamples or splits rows."""
         raise NotImplementedError
 
     def fit(
@@ -43,11 +43,11 @@ class TakesGroups(RankingSelector):
         Parameters
         ----------
         X, y, pairs, sample_ids
-            As in all selectors; see `LinkSelector.fit`.
+            The same as in all selectors; see `LinkSelector.fit`.
         groups : array-like of shape (n_samples,), optional
-            Group of each row, such as the patient that a sample is from. Resamples never split a
-            group. Raises an error if no selector inside resamples rows. With metadata routing,
-            groups are passed without an explicit request.
+            Group of each row, such as the patient from whom a sample was taken. Resampling does not
+            split groups. An error is raised if no inner selector resamples rows. With metadata
+            routing, groups are passed without an explicit request.
 
         Returns
         -------
@@ -55,8 +55,8 @@ class TakesGroups(RankingSelector):
         """
         if groups is not None and not self._uses_groups:
             raise GuidedTypeError(
-                f"{type(self).__name__} was given groups, but no selector in it resamples rows.",
-                "Leave groups= out, or use a StableSelector inside.",
+                f"{type(self).__name__} was given groups, but no inner selector resamples rows.",
+                "Omit groups, or use a StableSelector as an inner selector.",
                 "groups",
             )
         self._groups = groups
@@ -66,21 +66,21 @@ class TakesGroups(RankingSelector):
             del self._groups
 
     def get_metadata_routing(self) -> Any:
-        """Request groups if a selector inside uses them, unless the user has set the request."""
+        """Request groups if an inner selector uses them and the user has not set a request."""
         request = super().get_metadata_routing()
         if request.fit.requests.get("groups") is None:
             request.fit.add_request(param="groups", alias=self._uses_groups)
         return request
 
     def _with_groups(self, given: Given, n_samples: int) -> Given:
-        """Add the groups passed to `fit`, as numbers."""
+        """Add the groups passed to `fit`, converted to numbers."""
         if self._groups is None:
             return given
         return replace(given, groups=row_codes(self._groups, n_samples, "groups"))
 
 
 class Wrapper(TakesGroups):
-    """Base class of selectors that fit another selector, of this or another library."""
+    """Base class of selectors that fit another selector of this or another library."""
 
     wraps = True
     _constant_is_undefined = False
@@ -112,7 +112,7 @@ class Wrapper(TakesGroups):
         return read_once(self._with_groups(given, n_samples), n_samples, self.sees)
 
     def _warn(self, scores: FloatArray, constant: BoolArray) -> None:
-        """Do nothing: the wrapped selector has already warned about its input."""
+        """Do nothing, because the wrapped selector has already warned about its input."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -123,7 +123,7 @@ class Wrapper(TakesGroups):
 
 
 def read_once(given: Given, n_samples: int, sees: Sees = "pairs") -> Given:
-    """Read ids and pairs once for several selectors, so that each problem is reported once."""
+    """Read IDs and pairs once for several selectors, so that each problem is reported only once."""
     if given.sample_ids is None:
         return given
     ids = tuple(given.sample_ids)
@@ -134,7 +134,7 @@ def read_once(given: Given, n_samples: int, sees: Sees = "pairs") -> Given:
 
 
 def arguments_of(given: Given, selector: Any) -> dict[str, Any]:
-    """Return the other arguments of a selector's `fit`: y, and pairs and groups if used."""
+    """Return the keyword arguments for a selector's `fit`: y, pairs and groups, if used."""
     found = {"y": given.y}
     if given.groups is not None and uses_groups(selector):
         found["groups"] = given.groups

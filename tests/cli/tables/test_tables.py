@@ -259,7 +259,7 @@ def test_errors_for_unknown_columns_suggest_the_nearest(tmp_path):
     refused(path, "'Kind'", "--label", "Did you mean 'kind'", label="Kind")
     refused(path, "--id-column", "Did you mean 'width'", id_column="widht")
     refused(path, "--drop", "Did you mean 'height'", drop=("heigth",))
-    refused(path, "There are: width, height, kind", label="zzz")
+    refused(path, "Available: width, height, kind", label="zzz")
     refused(path, "no column is left", drop=("width", "height", "kind"))
 
 
@@ -691,7 +691,7 @@ def test_an_array_of_negative_size(shape, tmp_path):
 def test_the_error_for_an_unknown_label_lists_arrays(tmp_path):
     np.savez(tmp_path / "t.npz", X=VALUES, labels=[0, 1, 0, 1])
     refused(tmp_path / "t.npz", "Did you mean 'labels'", label="lables")
-    refused(tmp_path / "t.npz", "There are: X, labels, x0", label="zzz")
+    refused(tmp_path / "t.npz", "Available: X, labels, x0", label="zzz")
 
 
 def test_numeric_labels_and_ids_are_written_without_decimals(tmp_path):

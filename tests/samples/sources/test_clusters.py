@@ -144,7 +144,7 @@ def test_cancelled_tasks_are_an_error(client, tmp_path, gate):
 
     token = reporting.set(cancel)
     try:
-        with pytest.raises(GuidedError, match="scheduler was lost, or the tasks"):
+        with pytest.raises(GuidedError, match="scheduler is unreachable, or the tasks"):
             map_parts(X, partial(given.held_rounding, gate=gate))
     finally:
         reporting.reset(token)

@@ -56,8 +56,8 @@ def test_blocks_of_xarray_are_read_by_parts():
 def test_the_recipe_for_other_blocks_works(kind):
     values = np.arange(12.0).reshape(6, 2)
     X = dask.array.from_array(values, chunks=(2, 2)).map_blocks(kind)
-    with pytest.raises(GuidedTypeError, match="Turn them into NumPy arrays") as caught:
+    with pytest.raises(GuidedTypeError, match="Convert them to NumPy arrays") as caught:
         find_stored(X)
-    call = caught.value.hint.removeprefix("Turn them into NumPy arrays: ").rstrip(".")
+    call = caught.value.hint.removeprefix("Convert them to NumPy arrays with ").rstrip(".")
     mended = eval(call, {"X": X, "dask": dask, "numpy": np, "VALUE": 0})
     np.testing.assert_array_equal(np.asarray(find_stored(mended)), values)

@@ -34,7 +34,7 @@ def _as_it_is(result: Any) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """A function to apply to parts of stored samples, and how to merge its results.
+    """Functions that process parts of stored samples and merge the results.
 
     Attributes
     ----------
@@ -144,8 +144,7 @@ def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
         raise workers_killed(job) from error
     except CancelledError as error:
         raise GuidedError(
-            "The connection to the Dask scheduler was lost, or the tasks of this fit were "
-            "cancelled.",
+            "The Dask scheduler is unreachable, or the tasks of this fit were cancelled.",
             "Restart the cluster, connect a new client, and fit again.",
             "client",
         ) from error

@@ -107,7 +107,7 @@ def opened(path: Path, extra: str = "dask") -> Any:
 
 
 def open_hdf5(path: Path, name: str = "") -> ArraySource:
-    """Open a dataset in an HDF5 file by name, or the only matrix in the file without a name."""
+    """Open the dataset with the given name in an HDF5 file, by default its only matrix."""
     with opened(path) as file:
         names = _matrices(file)
         one = name.strip("/") or (names[0] if len(names) == 1 else "")

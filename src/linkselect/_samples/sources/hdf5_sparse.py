@@ -83,6 +83,6 @@ def open_rows(group: Any, label: str) -> Hdf5Rows:
             raise ValueError("its shape and row pointers do not match")
     except (KeyError, AttributeError, TypeError, ValueError, OverflowError) as error:
         raise GuidedValueError(
-            f"{label} is not a readable sparse matrix: {error}.", "Write the file again, because it may be damaged.", "X"
+            f"{label} is not a readable sparse matrix: {error}.", "Write the file again.", "X"
         ) from error
     return Hdf5Rows(group.name, shape, numeric_type(stored, label), file_of(group))

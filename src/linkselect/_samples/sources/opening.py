@@ -32,7 +32,7 @@ MEMORY_MAP_LIMIT = 10**9
 # silently read some of them completely, or fail with an unhelpful error.
 _REFUSED = {
     "dask.dataframe.DataFrame": "Pass frame.to_dask_array(lengths=True), or the path of its files.",
-    "dask.dataframe.Series": "A dask Series is a single column. Pass a matrix of samples x features.",
+    "dask.dataframe.Series": "A Series is a single column. Pass a matrix of samples x features.",
     "dask.delayed.Delayed": "Pass dask.array.from_delayed(value, shape=..., dtype=...).",
     "polars.LazyFrame": "Pass frame.collect() if it fits in memory, or the path of its files.",
     "pyarrow.parquet.ParquetFile": "Pass the path.",
@@ -79,7 +79,7 @@ def open_stored(
 
     Returns
     -------
-    Stored
+    samples : Stored
         The samples, which can be passed as `X`. For Parquet files, the method `column(name)` reads
         one column, such as the labels.
 
@@ -244,8 +244,7 @@ def _source_of_path(
     raise GuidedTypeError(
         f"{name!r:.200} is not a .npy file, Zarr array, HDF5 file, Parquet file or folder of "
         "Parquet files.",
-        "First read files of other formats into an array or a data frame, for example with "
-        "pandas.read_csv.",
+        "Read files of other formats into a data frame first, for example with pandas.read_csv.",
         "X",
     )
 

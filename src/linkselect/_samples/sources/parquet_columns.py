@@ -56,7 +56,7 @@ class FileColumns:
         twice = sorted(name for name in found if times[name] > 1)
         if twice:
             raise GuidedValueError(
-                f"{self.label} has several columns named {twice[0]!r}.", "Rename these columns.", "X"
+                f"{self.label} has several columns named {twice[0]!r}.", "Rename them.", "X"
             )
         return found
 
@@ -105,8 +105,7 @@ def _types(names: Sequence[str], file: FileColumns, label: str) -> list[np.dtype
         listed = ", ".join(repr(name) for name in refused[:NAMED])
         raise GuidedValueError(
             f"{file.label} has columns that are not numeric: {shown}{more}.",
-            f"Exclude these columns with open_stored({label!r}, "
-            f"without=[{listed}{', ...' if more else ''}]).",
+            f"Exclude them: open_stored({label!r}, without=[{listed}{', ...' if more else ''}]).",
             "X",
         )
     with_nulls = _with_nulls([name for name in names if found[name].kind in "biu"], file)

@@ -113,8 +113,7 @@ class ParquetSource(Source):
             raise GuidedValueError(
                 f"The column {refused[0]!r} of {label} comes from folder names, so it cannot be a "
                 "feature.",
-                "Exclude this column. To read its values, use "
-                f"open_stored(path).column({refused[0]!r}).",
+                f"Exclude it; read its values with open_stored(path).column({refused[0]!r}).",
                 "columns",
             )
         self.n_rows = [sum(file.group_rows) for file in found]
@@ -194,8 +193,7 @@ class ParquetSource(Source):
         raise GuidedValueError(
             f"Pairs refer to the index of {self.label}, but each file has its own index, and "
             "pandas does not join them.",
-            f"Pass sample_ids, for example sample_ids=range({self.shape[0]}) if pairs contain row "
-            "numbers.",
+            f"Pass sample_ids, such as range({self.shape[0]}) if pairs contain row numbers.",
             "sample_ids",
         )
 

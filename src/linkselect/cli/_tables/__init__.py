@@ -1,7 +1,7 @@
-"""Read tables of all supported formats into numbers, labels and ids.
+"""Read tables of all supported formats as numbers, labels and ids.
 
-Files are untrusted: no code in them is run, their size is checked before or while they are read,
-and an error names the file, line, column and value.
+Files are not trusted: code in them is never run, and their size is checked before or while they are
+read. Error messages state the file, line, column and value.
 """
 
 from collections.abc import Callable
@@ -53,12 +53,12 @@ _SIGNS = {
 
 
 def read_rows(path: Path, how: Reading) -> Table:
-    """Read the labels and ids of a table, but no features; other columns may hold anything."""
+    """Read the labels and ids of a table, but no features; other columns may contain any values."""
     return _joined(TableFile(path, how, "rows"))
 
 
 def read_text_column(path: Path, how: Reading, column: str, option: str) -> list[str]:
-    """Read one column as text, with "" for empty cells; errors refer to it by `option`."""
+    """Read one column as text, with "" for empty cells; error messages mention `option`."""
     how = replace(how, label=column, id_column=None, metadata=None, group=None, batch=None)
     found = _read(TableFile(path, how, "text", option))
     assert found.labels is not None
@@ -66,7 +66,7 @@ def read_text_column(path: Path, how: Reading, column: str, option: str) -> list
 
 
 def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
-    """Read a table in the format that its file extension names.
+    """Read a table in the format given by its file extension.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ def read_table(path: Path, how: Reading = DEFAULT_READING) -> Table:
 
 
 def open_parts(path: Path, how: Reading) -> Table:
-    """Open a table for reading in parts; labels, ids, groups and batches are read at once."""
+    """Open a table for reading in parts; labels, ids, groups and batches are read immediately."""
     from linkselect.cli._tables.parts import open_table
 
     return _joined(TableFile(path, how), open_table)
 
 
 def _joined(file: TableFile, read: Callable[[TableFile], Table] | None = None) -> Table:
-    """Read a table, and join the metadata of its rows if --metadata names a file."""
+    """Read a table, and join the metadata of its rows if --metadata is given."""
     read = read or _read
     if file.how.metadata is None:
         return read(file)
@@ -132,7 +132,7 @@ def _folder_reader(path: Path) -> str:
         return "parts:read_whole"
     if is_picture_folder(path):
         return "picture_table:read_pictures"
-    raise InputError(f"The folder {path} has no pictures or Parquet files. Check the path.")
+    raise InputError(f"The folder {path} contains no pictures or Parquet files. Check the path.")
 
 
 def _not_found(path: Path) -> str:

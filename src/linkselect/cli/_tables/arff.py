@@ -64,8 +64,8 @@ def _first_row(file: IO[bytes], path: Path) -> str:
         text = line.decode("utf-8", "replace").strip()
         if text.startswith("{"):
             raise InputError(
-                f"{path.name} has sparse rows ({{...}}), which are not supported. Convert "
-                "it with Weka's SparseToNonSparse filter, or to SVMlight."
+                f"{path.name} has sparse rows ({{...}}), which are not supported. Convert the file "
+                "to dense rows with Weka's SparseToNonSparse filter, or to SVMlight."
             )
         if text and not text.startswith("%"):
             return text

@@ -26,14 +26,14 @@ _NAMES = ("feature_names", "names", "columns")
 
 
 def read_npy(file: TableFile) -> Table:
-    """Read the matrix of an NPY file; the label is a column number."""
+    """Read the matrix of an NPY file, in which the label column is given by its number."""
     with file.path.open("rb") as stream:
         array = _read_array(stream, file.path.stat().st_size, file.name, file)
     return _from_arrays({file.name: array}, [file.name], [], file)
 
 
 def read_npz(file: TableFile) -> Table:
-    """Read a matrix of an NPZ file; its other arrays may hold labels, ids and names."""
+    """Read a matrix of an NPZ file, whose other arrays may contain labels, ids and names."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -73,15 +73,15 @@ def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool,
 
 
 def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -> NDArray[Any]:
-    """Read an array stored in `n_bytes`; refuse one that could run code or does not fit."""
+    """Read an array stored in `n_bytes`; reject arrays that could run code or do not fit."""
     shape, fortran, dtype = _read_header(stream, source)
     if dtype.hasobject:
         raise InputError(
-            f"{source} holds Python objects (pickle), which can run arbitrary code when read. "
+            f"{source} contains Python objects (pickle), which can run arbitrary code when read. "
             "Save it as plain numbers: np.save(file, array.astype(float))."
         )
     if dtype.itemsize == 0:
-        raise InputError(f"{source} holds values of size zero ({dtype.str}), not numbers.")
+        raise InputError(f"{source} contains values of size zero ({dtype.str}), not numbers.")
     if dtype.kind == "V":
         raise InputError(f"{source} is a structured array. Save a plain array of numbers instead.")
     if dtype.kind in "biuf" and len(shape) == 2:
@@ -173,11 +173,11 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]
         hint = nearest(how.array, shapes)
         raise InputError(f"{file.name} has no array {shown(how.array)} (--array). {hint}")
     if not shapes:
-        raise InputError(f"{file.name} contains no arrays. Store the features in one.")
+        raise InputError(f"{file.name} contains no arrays. Store the features in an array.")
     if features is None:
         listed = ", ".join(f"{name} {shape}" for name, shape in shapes.items())
         raise InputError(
-            f"{file.name} has several arrays: {listed}. Pass --array NAME for the features."
+            f"{file.name} has several arrays: {listed}. Choose the features with --array NAME."
         )
     asked = {name for name, _ in file.named.values()}
     others = {*asked, *_NAMES} - {features}
@@ -187,7 +187,7 @@ def _choose(shapes: Mapping[str, tuple[int, ...]], file: TableFile) -> list[str]
 def _from_arrays(
     arrays: Mapping[str, Any], wanted: list[str], known: list[str], file: TableFile
 ) -> Table:
-    """Make a table from the first array; the others may hold labels, ids and names."""
+    """Make a table from the first array; the others may contain labels, ids and names."""
     matrix = arrays[wanted[0]]
     _check_matrix(matrix, file.name)
     X = matrix.T if file.how.transpose else matrix
@@ -205,6 +205,6 @@ def _check_matrix(matrix: Any, source: str) -> None:
         raise InputError(f"{source} has the shape {matrix.shape}, but a table must be 2-D.")
     if matrix.dtype.kind not in "biuf":
         kind = {"c": "complex numbers", "O": "objects"}.get(matrix.dtype.kind, str(matrix.dtype))
-        raise InputError(f"{source} holds {kind}, but features must be real numbers.")
+        raise InputError(f"{source} contains {kind}, but features must be real numbers.")
     if matrix.shape[0] == 0:
         raise InputError(f"{source} has {many(matrix.shape[1], 'column')}, but no rows.")

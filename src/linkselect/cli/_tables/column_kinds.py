@@ -1,4 +1,4 @@
-"""Classify columns that are not numeric, encode them as numbers, and report both."""
+"""Classify non-numeric columns, encode them as numbers, and report the changes."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -49,7 +49,8 @@ class TextColumn:
     name : str
         The name of the column.
     values : sequence of str or None
-        The values, None if missing. Empty if the values cannot be written as text.
+        The values, with None for missing values. The sequence is empty if the values cannot be
+        written as text.
     """
 
     name: str
@@ -64,18 +65,18 @@ class TextColumn:
 def kind_of(
     column: TextColumn, file: TableFile, separator: str, where: Callable[[int], str]
 ) -> str:
-    """Return the kind of a column; refuse a column of numbers with a value that is not one.
+    """Return the kind of a column; raise an error if a numeric column has a non-numeric value.
 
     Parameters
     ----------
     column : TextColumn
         The column.
     file : TableFile
-        The file, for messages and its decimal separator.
+        The file, with its name for messages and its decimal separator.
     separator : str
         The separator between values.
     where : callable
-        Returns the name of a row for messages.
+        A function that returns the name of a row for messages.
     """
     known, decimal = column.known, file.how.decimal
     distinct = set(known)
@@ -107,7 +108,7 @@ def _is_number(value: str, decimal: str) -> bool:
 
 
 def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> FloatArray | None:
-    """Read cells as numbers; None if a cell is not a number."""
+    """Convert cells to numbers, or return None if a cell is not a number."""
     found = []
     for cell in cells:
         if cell is None or cell in marks:
@@ -122,20 +123,20 @@ def as_floats(cells: Sequence[Any], decimal: str, marks: Collection[str]) -> Flo
 
 
 def _hint(name: str, value: str, file: TableFile, separator: str) -> str:
-    """Suggest what to do about a value among numbers; a comma in it is ambiguous."""
+    """Suggest how to handle a non-numeric value among numbers; a comma in it is ambiguous."""
     fraction = COMMA.fullmatch(value) and "," not in (file.how.decimal, separator)
     hints = [
         "Write numbers without a thousands separator." if GROUPED.fullmatch(value) else "",
         'If the comma is a decimal separator, pass --decimal ",".' if fraction else "",
     ]
     return " ".join(filter(None, hints)) or (
-        f"Correct it; or, if it means a missing value, pass --missing {shown(value)}; or skip the "
-        f"{file.feature} with --drop {shown(name)}."
+        f"Correct the value, pass --missing {shown(value)} if it means a missing value, or skip "
+        f"the {file.feature} with --drop {shown(name)}."
     )
 
 
 def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
-    """Return the day of each date, once for every format that can read all dates."""
+    """Return the days of all dates, once for every date format that can read all of them."""
     found = []
     for how in _DATES:
         with suppress(ValueError):
@@ -160,7 +161,7 @@ def _day(text: str, how: str) -> float:
 
 
 def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, FloatArray]:
-    """Encode a column as columns of numbers, NaN if missing; return {} if that is impossible.
+    """Encode a column as numeric columns, with NaN for missing values; return {} if impossible.
 
     Dates become days since 1970; yes/no values become 1 and 0. Text with two values becomes one
     column, and text with up to ten values becomes one column for each value.
@@ -186,7 +187,7 @@ def encode(column: TextColumn, kind: str, decimal: str = ".") -> dict[str, Float
 
 
 def _what(column: TextColumn, kind: str, how: Reading) -> str:
-    """Describe a column, and with --encode also why it was not encoded.
+    """Describe a column and, with --encode, the reason why it was not encoded.
 
     Examples
     --------
@@ -216,7 +217,7 @@ def note_on(
     encoded: dict[str, list[str]],
     how: Reading,
 ) -> list[str]:
-    """Report in one note which columns were left out, and in another which were encoded.
+    """Return a note on the columns that were left out and a note on those that were encoded.
 
     Parameters
     ----------
@@ -227,7 +228,7 @@ def note_on(
     encoded : dict of str to list of str
         The new columns that replace each encoded column; empty without --encode.
     how : Reading
-        Options: whether to encode columns, and whether one holds ids.
+        The options, such as whether to encode columns, and the column of ids.
     """
     left = {column.name: column for column in texts if column.name in kinds.keys() - encoded.keys()}
     notes = []
@@ -249,8 +250,8 @@ def _way_to_use(left: dict[str, str], how: Reading) -> str:
     ways = []
     if not how.encode and kinds & {"text", "dates", "yes/no"}:
         ways.append(
-            "--encode turns dates and yes/no into numbers, and text with up to "
-            f"{MOST_VALUES} values into one column for each value."
+            "--encode converts dates and yes/no to numbers, and text with up to "
+            f"{MOST_VALUES} values to one column for each value."
         )
     elif "dates" in kinds:
         ways.append("Write dates as 2024-12-31 to use them.")

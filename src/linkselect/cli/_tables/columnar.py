@@ -65,7 +65,7 @@ def read_parquet(file: TableFile) -> Table:
 
 @contextmanager
 def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
-    """Turn an error of Arrow into an InputError that names the file."""
+    """Convert an error of Arrow to an InputError that names the file."""
     import pyarrow as pa
 
     try:
@@ -78,7 +78,7 @@ def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
 
 
 def _index_columns(schema: Any) -> list[str]:
-    """Return the columns that pandas wrote as its index; none if its metadata are unreadable."""
+    """Return the index columns written by pandas, or none if its metadata are unreadable."""
     try:
         stored = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return [name for name in stored["index_columns"] if isinstance(name, str)]
@@ -87,7 +87,7 @@ def _index_columns(schema: Any) -> list[str]:
 
 
 def check_footer(path: Path, kind: str, file: TableFile) -> None:
-    """Refuse a footer that does not fit in memory; the end of the file states its length."""
+    """Reject a footer that does not fit in memory; its length is stated at the end of the file."""
     size = path.stat().st_size
     with path.open("rb") as stream:
         stream.seek(max(0, size - 10))
@@ -99,14 +99,14 @@ def check_footer(path: Path, kind: str, file: TableFile) -> None:
 
 
 def check_columns(names: Sequence[str], kind: str, file: TableFile) -> None:
-    """Refuse a table if even the list of its columns does not fit in memory."""
+    """Reject a table if even the list of its columns does not fit in memory."""
     if len(names) > _MANY_COLUMNS:
         what = f"the list of its {len(names):,} columns"
         file.check_bytes(_PER_COLUMN[kind] * len(names), what, by_parts=False)
 
 
 def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
-    """Refuse a file whose declared size does not fit in memory."""
+    """Reject a file whose declared size does not fit in memory."""
     file.check(metadata.num_rows, len(roles.features))
     for group in range(metadata.num_row_groups):
         size = _bytes_read(metadata.row_group(group), roles, file)
@@ -114,7 +114,7 @@ def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
 
 
 def _bytes_read(group: Any, roles: Roles, file: TableFile) -> int:
-    """Return the unpacked size of the columns of a row group that are read."""
+    """Return the decompressed size of the columns of a row group that will be read."""
     if file.wanted == "all":
         return int(group.total_byte_size)
     columns = map(group.column, roles.others.values())
@@ -148,14 +148,14 @@ def _gather(
     file: TableFile,
     notes: Sequence[str] = (),
 ) -> Table:
-    """Join batches into one table; stop as soon as it exceeds the memory limit."""
+    """Combine batches into one table, and stop as soon as it exceeds the memory limit."""
     blocks: list[NDArray[Any]] = []
     texts: dict[int, list[Any]] = {}
     others: dict[str, list[Any]] = {role: [] for role in roles.others}
     places: list[int] = []
     n_rows = 0
     for batch in batches:
-        # Refuse offsets and codes that are out of bounds: using them would read foreign memory.
+        # Reject offsets and codes that are out of bounds: using them would read foreign memory.
         batch.validate(full=True)
         n_rows += batch.num_rows
         file.check(n_rows, max(1, len(roles.features)))
@@ -182,7 +182,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
 
 
 def _texts(column: pa.Array, marks: Sequence[str]) -> list[str | None]:
-    """Return a column as text, None for missing values; an empty list if it is not text."""
+    """Return a column as text with None for missing values, or an empty list if it is not text."""
     import pyarrow as pa
 
     if pa.types.is_dictionary(column.type):
@@ -197,7 +197,7 @@ def _texts(column: pa.Array, marks: Sequence[str]) -> list[str | None]:
 
 
 def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
-    """Copy columns into a matrix, NaN for missing values."""
+    """Copy columns into a matrix, with NaN for missing values."""
     import pyarrow as pa
 
     # Half precision is widened, since no later step computes in it.

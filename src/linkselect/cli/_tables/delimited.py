@@ -1,7 +1,7 @@
-"""Read text tables: CSV and TSV, also compressed with gzip.
+"""Read text tables in CSV or TSV format, which may be compressed with gzip.
 
 Lines are split into one long column of cells, row by row, which Arrow converts to numbers. The
-cost depends on the number of cells, but not on the number of columns.
+run time depends on the number of cells, but not on the number of columns.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _Found = TypeVar("_Found", Parts, "_Rows")
 
 
 def read_delimited(file: TableFile) -> Table:
-    """Read a text table; its first line holds the column names."""
+    """Read a text table whose first line contains the column names."""
     try:
         layout = look(file)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
@@ -76,7 +76,7 @@ def read_values(file: TableFile, layout: Layout) -> Table:
 def _by_decimal_sign(
     read: Callable[[TableFile], tuple[_Found, set[str]]], file: TableFile, layout: Layout
 ) -> tuple[TableFile, _Found, list[str]]:
-    """Read numbers; read them with a decimal comma instead if that makes more columns numeric."""
+    """Read numbers, with a decimal comma if this makes more columns numeric."""
     notes = list(layout.notes)
     found, commas = read(file)
     # A comma as in 1,5 cannot be a thousands separator.
@@ -96,9 +96,9 @@ def _without_missing(values: pa.StringArray, marks: Sequence[str]) -> Iterator[s
 
 
 def _read_numbers(file: TableFile, layout: Layout, roles: Roles) -> tuple[Parts, set[str]]:
-    """Read the features that are numbers in every row; leave the lists of the others empty.
+    """Read the features that are numeric in every row; leave the lists of the others empty.
 
-    Also return values with a comma that cannot be read as numbers.
+    The function also returns values with a comma that cannot be read as numbers.
     """
     features = np.array(roles.features, dtype=np.intp)
     is_text = np.zeros(len(features), dtype=bool)
@@ -135,7 +135,7 @@ def _fill(
 ) -> set[str]:
     """Fill a block with the numbers of some rows, and mark features with other values as text.
 
-    Return some of these other values that contain a comma.
+    The function returns some of these other values, if they contain a comma.
     """
     import pyarrow as pa
 
@@ -155,7 +155,7 @@ def _fill(
 
 
 def _as_numbers(cells: _Cells, places: IntArray, file: TableFile) -> FloatArray:
-    """Read columns as numbers, NaN for missing values."""
+    """Read columns as numbers, with NaN for missing values."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -212,9 +212,9 @@ def _read_transposed(file: TableFile, layout: Layout) -> Table:
 class _Rows(NamedTuple):
     """The lines of a transposed table.
 
-    `names` and `numbers` have one entry and one column for each line. `texts` has an empty list
-    for each line of text, keyed by its position, and `asked` the texts of the lines that an option
-    names.
+    For each line, `names` has an entry and `numbers` has a column. `texts` maps the position of
+    each line of text to an empty list, and `asked` maps the position of each line named in an
+    option to its texts.
     """
 
     names: list[str]
@@ -224,7 +224,7 @@ class _Rows(NamedTuple):
 
 
 def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
-    """Read a transposed table; also return values with a comma that are not numbers."""
+    """Read a transposed table; also return non-numeric values that contain a comma."""
     n_samples, wanted = len(layout.names) - 1, {name for name, _ in file.named.values()}
     rows = _Rows([], np.empty((n_samples, 0)), {}, {})
     blocks: list[FloatArray] = []
@@ -250,7 +250,7 @@ def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
 
 
 class _Cells(NamedTuple):
-    """Some rows of a table: the line number of each row, and the texts of all cells by row."""
+    """Some rows of a table, with the line number of each row and the texts of all cells by row."""
 
     lines: IntArray
     values: pa.StringArray
@@ -270,7 +270,7 @@ class _Cells(NamedTuple):
 
 
 def _batches(file: TableFile, layout: Layout) -> Iterator[_Cells]:
-    """Read a table in batches of lines; errors name the line."""
+    """Read a table in batches of lines; error messages state the line."""
     n_lines, n_blank = layout.n_before, 0
     try:
         with open_stream(file.path, layout.start) as stream:
@@ -304,7 +304,7 @@ def _lines(stream: io.BufferedIOBase, n_lines: int, file: TableFile) -> Iterator
 
 
 def _line(stream: io.BufferedIOBase, file: TableFile) -> bytes:
-    """Read to the end of a line, and refuse a line that does not fit in memory."""
+    """Read to the end of a line, and reject a line that does not fit in memory."""
     most = min(file.limit // _PER_BYTE, 1 << 30)
     line = stream.readline(most + 1)
     if len(line) > most:
@@ -378,5 +378,5 @@ def _wrong_length(n_values: int, line: int, file: TableFile, layout: Layout) -> 
     return InputError(
         f"{file.name}, line {line} has {many(n_values, 'value')}, but the table has "
         f"{many(len(layout.names), 'column')}. {title}Every line needs one value for each column, "
-        f"separated by {shown(layout.separator)}; quote values that contain it."
+        f"separated by {shown(layout.separator)}; quote values that contain this separator."
     )

@@ -12,7 +12,7 @@ from linkselect.cli._tables.table import Table, value_text
 
 
 def read_excel(file: TableFile) -> Table:
-    """Read the first sheet, or the sheet `how.array`; its first filled row is the header."""
+    """Read the first sheet, or the sheet `how.array`; the first filled row is the header."""
     if find_spec("python_calamine") is None:
         raise InputError(
             f"{file.name}: reading spreadsheets needs another package. Run "
@@ -34,13 +34,13 @@ def read_excel(file: TableFile) -> Table:
     try:
         return _from_rows(found["rows"], file, wanted or names[0], notes)
     except InputError as error:
-        # What is missing may be in another sheet.
+        # The missing column may be in another sheet.
         error.args = (f"{error}{about_sheets}",)
         raise
 
 
 def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[str]) -> Table:
-    """Use the first row with more than one value as the header; rows above it are a title."""
+    """Make a table of the rows of a sheet; the first row with several values is the header."""
     where = f"{file.name}, sheet {shown(sheet)}"
     n_filled = [sum(cell is not None for cell in row) for row in rows]
     width = max(n_filled, default=0)

@@ -30,15 +30,16 @@ class Parts:
     Parameters
     ----------
     numbers : array of shape (n_rows, n_numbers)
-        The features that are numbers, NaN for missing values.
+        The numeric features, with NaN for missing values.
     places : sequence of int
-        The position of each of these features in the table.
+        The position of each numeric feature in the table.
     texts : dict of int to list
-        The other features by position: text, None if missing; an empty list if not text.
+        The other features by position: their text with None for missing values, or an empty list if
+        they are not text.
     others : dict of str to list
         The values of the "label", "ids", "group" and "batch" columns that exist.
     where : callable
-        Returns the name of a row for messages.
+        A function that returns the name of a row for messages.
     separator : str
         The separator between values.
     """
@@ -54,7 +55,7 @@ class Parts:
 def unique_names(
     names: Sequence[str], what: str = "feature name"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Make all column names unique; the first may be empty. Return the names and notes.
+    """Return unique column names, of which the first may be empty, and notes on changes.
 
     Examples
     --------
@@ -87,12 +88,12 @@ def unique_names(
 
 
 def header_names(names: Sequence[str], file: TableFile) -> tuple[tuple[str, ...], list[str]]:
-    """Make the names in the header unique; refuse a repeated sample id if metadata are joined."""
+    """Make the names in the header unique; reject a repeated sample id if metadata are joined."""
     if file.how.transpose and file.how.metadata is not None:
         sample, times = Counter(filter(None, names)).most_common(1)[0]
         if times > 1:
             raise InputError(
-                f"{file.name}: sample {shown(sample)} appears {times} times in the header, and "
+                f"{file.name}: sample {shown(sample)} appears {times} times in the header, so "
                 f"{file.how.metadata.name} cannot be joined to it. Rename one of them."
             )
     return unique_names(names, file.in_header)
@@ -105,10 +106,10 @@ def from_columns(
     notes: Sequence[str] = (),
     first_row: int = 1,
 ) -> Table:
-    """Assemble a table from the cells of each column: text, numbers, None if missing.
+    """Assemble a table from columns, whose cells are text, numbers or None (missing).
 
-    Messages count rows from `first_row`, which is not 1 in a spreadsheet. In a transposed table,
-    the first column is the header.
+    In messages, rows are counted from `first_row`, which is not 1 in a spreadsheet. In a transposed
+    table, the first column is the header.
     """
     is_header = file.how.transpose
     names, renamed = unique_names(names)
@@ -160,7 +161,7 @@ def from_transposed(
     numbers : array of shape (n_samples, n_features)
         The values of each row as a column.
     texts : mapping of int to list
-        The rows that are not numeric, counted from 0.
+        The rows that are not numeric, numbered from 0.
     asked : mapping of int to list
         The rows that are needed as text.
     file, notes
@@ -192,18 +193,18 @@ def from_matrix(
     beside: Mapping[str, Any],
     known: Sequence[str],
 ) -> Table:
-    """Split a matrix, in memory or stored, into features, labels and ids.
+    """Split a matrix, which may be in memory or on disk, into features, labels and ids.
 
     Parameters
     ----------
     X : array, CSR matrix or Stored
         One row for each sample.
     file : TableFile
-        The file that holds the matrix.
+        The file that contains the matrix.
     names : sequence of str, optional
         Names of the columns. Default: x0, x1, ...
     beside : mapping of str to array
-        Other arrays of the file, which may hold the labels or the ids.
+        Other arrays of the file, which may contain the labels or the ids.
     known : sequence of str
         Names of all arrays of the file, for messages.
     """
@@ -238,7 +239,7 @@ def from_matrix(
 def assemble(
     parts: Parts, names: Sequence[str], file: TableFile, notes: Sequence[str] = ()
 ) -> Table:
-    """Assemble a table; encode or leave out columns that are not numeric, and report it."""
+    """Assemble a table; encode or leave out non-numeric columns, and add notes on them."""
     how = file.how
     parts, blank = _without_blank_rows(parts, file)
     parts, index = _without_index(parts, names, file)
@@ -280,9 +281,9 @@ def assemble(
 
 
 def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]]:
-    """Leave out empty rows at the end of the table, which spreadsheets save.
+    """Leave out empty rows at the end of the table, which spreadsheets often contain.
 
-    Empty rows elsewhere are kept, since pairs may name rows by their number.
+    Empty rows elsewhere are kept, because pairs may refer to rows by number.
     """
     if not (len(parts.places) or parts.texts):
         return parts, []
@@ -307,7 +308,7 @@ def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]
 
 
 def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple[Parts, list[str]]:
-    """Leave out a column without a name that holds row names or row numbers."""
+    """Leave out a column without a name that contains row names or row numbers."""
     places = [*parts.places, *parts.texts]
     place = next((place for place in places if names[place] in INDEX_NAMES), None)
     if place is None:
@@ -322,7 +323,7 @@ def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple
         if name:
             return parts, []
         problem = (
-            f"{file.name}: column {place + 1} has no name and holds neither row names nor row "
+            f"{file.name}: column {place + 1} has no name and contains neither row names nor row "
             "numbers. Name the column, or leave it out with --drop ''."
         )
         hints = _transposed_hint(parts, file.how) if place in parts.texts else []
@@ -338,11 +339,11 @@ def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple
 
 
 def about_index(name: str) -> str:
-    """Return the note on a column that was left out because it names or numbers the rows."""
+    """Return a note on a column that was left out because it contains row names or numbers."""
     called = f"column {shown(name)}" if name else "the column without a name"
     return (
-        f"Left out {called}, which names or numbers the rows; --id-column {shown(name)} uses it "
-        "as ids."
+        f"Left out {called}, which contains row names or numbers; --id-column {shown(name)} uses "
+        "it as ids."
     )
 
 
@@ -350,7 +351,7 @@ def about_named_index(names: Iterable[str]) -> list[str]:
     """Return notes on columns that pandas wrote as a named index."""
     return [
         f"Column {shown(name)} is the index that pandas wrote; --id-column {shown(name)} uses it "
-        "as ids. Without it, pairs name rows by number."
+        "as ids. Without this option, pairs refer to rows by number."
         for name in names
         if name not in INDEX_NAMES
     ]

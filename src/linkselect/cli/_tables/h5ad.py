@@ -72,7 +72,7 @@ def matrix_named(array: str | None) -> str:
 
 @contextmanager
 def _readable(file: TableFile) -> Iterator[Any]:
-    """Open a file; turn every error into one sentence."""
+    """Open a file, and convert every error to a message of one sentence."""
     if find_spec("anndata") is None or find_spec("h5py") is None:
         raise InputError(
             f"{file.name}: reading .h5ad files needs another package. Run "
@@ -102,12 +102,12 @@ def _matrix(stored: Any, file: TableFile) -> str:
     if file.how.array is not None:
         hint = nearest(file.how.array, called)
         raise InputError(f"{file.name} has no layer {shown(file.how.array)} (--array). {hint}")
-    others = f" Pass --array NAME for one of these: {', '.join(called)}." if called else ""
+    others = f" Use --array NAME to choose one of these: {', '.join(called)}." if called else ""
     raise InputError(f"{file.name} has no matrix X.{others}")
 
 
 def _column(frame: Any, name: str) -> NDArray[Any]:
-    """Read one column of `obs`, None for missing values."""
+    """Read one column of `obs`, with None for missing values."""
     import pandas as pd
     from anndata.io import read_elem
 
@@ -147,7 +147,7 @@ def _values(node: Any, file: TableFile) -> Any:
 
 
 def _table(X: Any, matrix: str, stored: Any, file: TableFile) -> Table:
-    """Combine matrix, names and columns of `obs` into a table; obs_names are the ids."""
+    """Combine the matrix, its names and columns of `obs` into a table with obs_names as ids."""
     obs_names = read_names(stored, "obs", file.name)
     names, notes = unique_names(read_names(stored, features_of(matrix), file.name))
     known = [str(name) for name in stored["obs"].attrs["column-order"]]
@@ -172,5 +172,5 @@ def _table(X: Any, matrix: str, stored: Any, file: TableFile) -> Table:
     if ids is None and len(set(obs_names)) == len(obs_names):
         ids = make_ids(obs_names, "obs_names", file.name)
     elif ids is None:
-        notes.append("The obs_names are not unique, so pairs name rows by number.")
+        notes.append("The obs_names are not unique, so pairs refer to rows by number.")
     return replace(table, ids=ids, notes=(*notes, *table.notes))

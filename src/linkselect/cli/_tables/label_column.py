@@ -44,7 +44,7 @@ def describe_rows(
 
 
 def _marks(values: Iterable[Any] | None, role: str, file: TableFile) -> NDArray[Any] | None:
-    """Return the group or batch of each row as text, None if missing."""
+    """Return the group or batch of each row as text, or None if it is missing."""
     if values is None:
         return None
     marks = {"", *file.missing}
@@ -78,7 +78,7 @@ def _note_on_marks(
 def make_labels(
     values: Iterable[Any] | None, file: TableFile
 ) -> tuple[NDArray[Any] | None, list[str]]:
-    """Return the class of each row as text, None if unlabelled, and notes.
+    """Return the class of each row as text, or None if unlabelled, and notes on the labels.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def make_labels(
     known = [label for label in labels if label is not None]
     if not known:
         raise InputError(
-            f"{source}: the label column {shown(how.label)} is empty. Name another column with "
+            f"{source}: the label column {shown(how.label)} is empty. Choose another column with "
             "--label, or omit --label to rank without labels."
         )
     notes = _about_missing(texts, marks, how)
@@ -111,7 +111,7 @@ def make_labels(
 
 
 def _about_missing(texts: Sequence[str], marks: set[str | None], how: Reading) -> list[str]:
-    """Report labels treated as missing if one of them may have been meant as a class."""
+    """Return a note on labels that are treated as missing if one of them might be a class."""
     found = Counter(text for text in texts if text in marks)
     if not set(found) - {"", how.unlabelled}:
         return []
@@ -123,15 +123,15 @@ def _about_missing(texts: Sequence[str], marks: set[str | None], how: Reading) -
 
 
 def _check_classes(known: Sequence[str], name: str | None, source: str) -> None:
-    """Refuse labels that are ids or measurements instead of classes."""
+    """Reject labels that are ids or measurements instead of classes."""
     n_classes = len(set(known))
     hint = (
-        "Name the column of classes; or bin the numbers into classes of equal size, such as "
-        "--bins 2; or pass --bins all if every value is a class."
+        "Choose the column of classes, bin the numbers into classes of equal size (for example, "
+        "--bins 2), or pass --bins all if every value is a class."
     )
     if n_classes == len(known) > 2:
         if not all(map(_is_number, known)):
-            hint = "Name the column of classes."
+            hint = "Choose the column of classes."
         raise InputError(
             f"{source}: the label column {shown(name)} has a different value in each of "
             f"{len(known)} rows ({', '.join(map(shown, known[:3]))}, ...), like an id or a "
@@ -164,7 +164,7 @@ def _cut(labels: NDArray[Any], bins: str, name: str | None, source: str) -> NDAr
     if odd is not None:
         raise InputError(
             f"{source}: --bins needs numbers, but the label column {shown(name)} has the value "
-            f"{shown(odd)}. If it means a missing label, pass --unlabelled {shown(odd)}."
+            f"{shown(odd)}. If this means a missing label, pass --unlabelled {shown(odd)}."
         )
     numbers = np.array([np.nan if one is None else float(one) for one in labels])
     inner = np.nanquantile(numbers, np.arange(1, n_bins) / n_bins, method="inverted_cdf")

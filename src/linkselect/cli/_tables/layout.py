@@ -38,7 +38,7 @@ class Layout:
     quote : str
         The quote character around values that contain the separator.
     comment : str
-        The prefix of comment lines; empty if there are none.
+        The prefix of comment lines; empty if there are no comments.
     n_before : int
         The number of lines before the values, for messages.
     numbered : bool
@@ -59,7 +59,7 @@ class Layout:
 
 
 def _check_options(how: Reading) -> None:
-    """Refuse invalid values of --encoding and --decimal."""
+    """Reject invalid values of --encoding and --decimal."""
     try:
         "x".encode(how.encoding)
     except (LookupError, ValueError):
@@ -77,7 +77,7 @@ def _check_options(how: Reading) -> None:
 
 
 def open_stream(path: Path, start: int = 0) -> Any:
-    """Open a text table at a byte, decompressed; convert UTF-16 with a byte-order mark to UTF-8."""
+    """Open a text table at a byte offset, decompress it, and convert UTF-16 with a BOM to UTF-8."""
     file: Any = gzip.GzipFile(path) if is_packed(path) else path.open("rb")
     if file.read(2) in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
         with file:
@@ -93,7 +93,7 @@ def open_stream(path: Path, start: int = 0) -> Any:
 
 
 def is_packed(path: Path) -> bool:
-    """Return whether a table is compressed, by its file extension."""
+    """Return whether a table is compressed, judging by its file extension."""
     return path.suffix.lower() == ".gz"
 
 
@@ -122,8 +122,8 @@ def look(file: TableFile) -> Layout:
         if len(values) == len(cells) + 1 and values[-1]:
             cells = ["", *cells]
             notes.append(
-                "The header has one name fewer than the lines have values, as R writes it: the "
-                "first value of each line is read as the row name."
+                "The header has one name fewer than the other lines have values, as R writes it, "
+                "so the first value of each line is read as the row name."
             )
         _check_header(cells, header, file.name)
         names, renamed = header_names(cells, file)
@@ -142,8 +142,8 @@ def look(file: TableFile) -> Layout:
 def _first_line(stream: IO[bytes], file: TableFile) -> tuple[bytes, int, str | None]:
     """Read the first line that is neither blank nor a comment.
 
-    Return the line, the number of lines read, and the separator if a line such as `sep=;`, which
-    Excel understands, declares it.
+    The function returns the line, the number of lines read, and the separator if it is declared by
+    a line such as `sep=;`, which Excel understands.
     """
     start, n_lines, separator = _skip_to_header(stream, file.name)
     if start.count(b'"') % 2:  # a quoted name may hold a line break
@@ -159,7 +159,7 @@ def _first_line(stream: IO[bytes], file: TableFile) -> tuple[bytes, int, str | N
 
 
 def _skip_to_header(stream: IO[bytes], source: str) -> tuple[bytes, int, str | None]:
-    """Return the header, its line number, and the separator that a line declares."""
+    """Return the header, its line number, and the separator if a line declares it."""
     separator = None
     n_bytes = 0
     for n_lines in range(1, _MOST_SKIPPED + 1):
@@ -211,7 +211,7 @@ def _cells(line: str, separator: str, source: str) -> list[str]:
 
 
 def decoded(block: bytes, n_before: int, file: TableFile) -> str:
-    """Decode lines of a table; errors name the line and the byte."""
+    """Decode lines of a table; error messages state the line and the byte."""
     try:
         return block.decode(file.how.encoding)
     except UnicodeDecodeError as error:
@@ -260,7 +260,7 @@ def _check_header(names: Sequence[str], header: str, source: str) -> None:
     counting = [[str(i + first) for i in range(len(names))] for first in (0, 1)]
     if all(map(NUMBER.fullmatch, names)) and list(names) not in counting:
         raise InputError(
-            f"{source}: the first line has only numbers ({shown(header)}), but should hold the "
+            f"{source}: the first line has only numbers ({shown(header)}), but should contain the "
             "column names. Add a line of names; or pass --no-header, which names columns x0, x1, "
-            "..., and give --label a number, such as -1 for the last column."
+            "..., and pass a number to --label, such as -1 for the last column."
         )

@@ -1,4 +1,4 @@
-"""Limit the memory that a table may take, before and while it is read."""
+"""Limit the memory that a table may use, before and while it is read."""
 
 import re
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ _CGROUP = Path("/sys/fs/cgroup")
 
 
 def parse_size(text: str) -> int:
-    """Convert "500MB", "2GB" or a number of bytes to bytes.
+    """Convert a size such as "500MB" or "2GB", or a number of bytes, to bytes.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def parse_size(text: str) -> int:
     except (ValueError, OverflowError):
         size = 0
     if size < 1:
-        raise UsageError(f"--max-memory {text!r} is not a size. Write, for example, 500MB or 4GB.")
+        raise UsageError(f"--max-memory {text!r} is not a size. For example, write 500MB or 4GB.")
     return size
 
 
@@ -55,7 +55,7 @@ def bytes_needed(n_rows: float, n_columns: float, itemsize: int = 8) -> int:
 
 
 def available_memory() -> int | None:
-    """Return the memory in bytes available without swapping; None if it is unknown."""
+    """Return the memory in bytes that is available without swapping, or None if unknown."""
     found = [_system_size("meminfo", "MemAvailable"), _cgroup_left()]
     return min((size for size in found if size is not None), default=None)
 
@@ -92,7 +92,7 @@ def memory_limit(max_memory: str | None) -> int:
 
 @contextmanager
 def limited_memory(limit: int) -> Iterator[None]:
-    """Limit the memory of this process; exceeding it raises MemoryError."""
+    """Limit the memory of this process; exceeding the limit raises MemoryError."""
     try:
         import resource
     except ImportError:  # not on this system, where only the checks of sizes apply

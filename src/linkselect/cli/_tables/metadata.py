@@ -1,4 +1,4 @@
-"""Join a second table, with one row for each sample, by sample ids."""
+"""Join a second table with one row for each sample, matched by sample ids."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ class Metadata:
     file : TableFile
         The file.
     columns : tuple of str
-        Names of all its columns.
+        The names of all columns of the file.
     ids : tuple of str
         The sample id of each row.
     values : dict of str to array
-        The columns of the file that options name, by their role.
+        The columns of the file that are named in options, keyed by their role.
     notes : tuple of str
         Notes on how the file was read.
     """
@@ -52,7 +52,7 @@ class Metadata:
         """Check a metadata file that was read as a table."""
         if table.ids is None:
             raise InputError(
-                f"{file.name} has no id column to join it by. Save it as CSV with one."
+                f"{file.name} has no id column to join it by. Save it as CSV with an id column."
             )
         some = {role: getattr(table, place) for role, place in _PLACES.items()}
         rows = [row for row, sample in enumerate(table.ids) if sample]
@@ -70,7 +70,7 @@ class Metadata:
         return {sample: row for row, sample in enumerate(self.ids)}
 
     def why_no_column(self, name: str, option: str, file: TableFile, names: Sequence[str]) -> str:
-        """Return the message for a column in neither file, or for a table without the id column."""
+        """Return the message for a column that is in neither file, or for a missing id column."""
         if option != "--id-column":
             hint = nearest(name, [*self.columns, *names])
             which = f"{file.name} nor {self.file.name}"
@@ -131,7 +131,7 @@ class Metadata:
         assert table.ids is not None
         one, other = shown(table.ids[0]), shown(next(iter(self.ids), ""))
         turned = self.row_of.keys() & set(table.names)
-        hint = "Check that --id-column names the right column."
+        hint = "Check that --id-column refers to the right column."
         if turned and file.how.transpose:
             hint = "The rows are already samples: omit --transpose."
         elif turned:
@@ -183,12 +183,12 @@ class Metadata:
 
 
 def metadata_file(how: Reading) -> TableFile:
-    """Return the metadata file, to be read for the ids and the columns that options name."""
+    """Return the metadata file, of which the ids and the columns named in options are read."""
     assert how.metadata is not None
     if how.id_column is None:
         raise UsageError(
-            f"--metadata {how.metadata.name} is joined by sample ids. Name their column with "
-            "--id-column."
+            f"--metadata {how.metadata.name} is joined by sample ids. Choose the column with the "
+            "ids with --id-column."
         )
     return TableFile(how.metadata, replace(how, **_OF_TABLE), "metadata")
 

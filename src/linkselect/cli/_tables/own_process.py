@@ -1,7 +1,7 @@
 """Read a spreadsheet or a MATLAB file in a separate process, which may crash without harm.
 
 A malicious file can make the libraries that read these formats crash, or read outside their memory.
-`read_apart` runs this file as a script, which does not import linkselect and so starts quickly:
+`read_apart` runs this file as a script, which starts quickly because it does not import linkselect:
 `python own_process.py KIND FILE BYTES SECONDS ARGUMENTS` prints the contents of the file.
 """
 
@@ -63,7 +63,7 @@ def read_apart(kind: str, file: TableFile, arguments: dict[str, Any]) -> tuple[d
 
 
 def cell(value: Any) -> Any:
-    """Convert the value of a cell to one that JSON can represent, None for an empty cell.
+    """Convert the value of a cell to a value that JSON can represent; an empty cell becomes None.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def cell(value: Any) -> Any:
 
 
 def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
-    """Return the names of all sheets, and the rows of `sheet`, or else of the first."""
+    """Return the names of all sheets, and the rows of `sheet` or, by default, of the first one."""
     import python_calamine
 
     with python_calamine.CalamineWorkbook.from_path(path) as book:
@@ -91,7 +91,7 @@ def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
 
 
 def name_of_features(shapes: Mapping[str, tuple[int, ...]], named: str | None) -> str | None:
-    """Return the name of the feature array: `named`, else a usual name, else the only matrix."""
+    """Return the name of the feature array: `named`, a usual name, or that of the only matrix."""
     wide = [name for name, shape in shapes.items() if len(shape) == 2 and shape[1] > 1]
     known = [name for name in _FEATURES if name in wide] or wide * (len(wide) == 1)
     return next(iter(known), None) if named is None else named
@@ -145,14 +145,14 @@ SPARSE_PARTS = ("data", "indices", "indptr", "shape")
 
 
 def _content(value: Any) -> Any:
-    """Return the text or number in a MATLAB cell, "" if it is empty."""
+    """Return the text or number in a MATLAB cell, or "" if the cell is empty."""
     if value.size > 1 or value.dtype.hasobject:
         raise ValueError("a cell with several values is not supported.")
     return value.item() if value.size else ""
 
 
 def main(kind: str, path: str, n_bytes: str, seconds: str, arguments: str) -> None:
-    """Print the contents of a file, or why it cannot be read."""
+    """Print the contents of a file, or the reason why it cannot be read."""
     try:
         import resource
 

@@ -60,7 +60,7 @@ def read_whole(file: TableFile) -> Table:
 
 
 def open_table(file: TableFile) -> Table:
-    """Open a table for reading in parts; labels and ids are read at once.
+    """Open a table for reading in parts; labels and ids are read immediately.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def open_table(file: TableFile) -> Table:
 
 @contextmanager
 def library_errors() -> Iterator[None]:
-    """Turn errors of the library about stored samples into errors of the command line."""
+    """Convert errors of the library about stored samples to errors of the command line."""
     try:
         yield
     except GuidedError as error:
@@ -129,8 +129,8 @@ def _is_zarr(path: Path) -> bool:
 def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, int]:
     """Read the footers of Parquet files.
 
-    Return the kind of each feature column, "" if numeric; the columns with another role; the number
-    of rows; and the number of bytes that the table needs in memory.
+    The function returns the kind of each feature column ("" if numeric), the columns with another
+    role, the number of rows, and the number of bytes that the table needs in memory.
     """
     import pyarrow.parquet
 
@@ -164,7 +164,7 @@ def _look_into(file: TableFile) -> tuple[dict[str, str], dict[str, str], int, in
 
 
 def _kind_of(kind: Any) -> str:
-    """Return the kind of a column, "" if numeric."""
+    """Return the kind of a column, or "" if it is numeric."""
     from pyarrow import types
 
     if types.is_dictionary(kind):
@@ -236,14 +236,14 @@ def _column(stored: Any, name: str) -> NDArray[Any]:
 
 
 def _open_numbers(file: TableFile) -> Table:
-    """Open an NPY file or a Zarr array; its columns are named x0, x1, ..."""
+    """Open an NPY file or a Zarr array, whose columns are named x0, x1, ..."""
     X, beside = _open_arrays(file)
     table = from_matrix(X, file, None, beside, list(beside))
     return StoredTable(**vars(table)) if file.wanted == "all" else table
 
 
 def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
-    """Open the features, and the arrays of a Zarr group with labels, ids and the like."""
+    """Open the features, and the arrays of a Zarr group with labels, ids, groups and batches."""
     from linkselect._samples.sources.opening import open_stored
 
     place = file.path.resolve()
@@ -255,8 +255,8 @@ def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
     members = sorted(one.name for one in place.iterdir() if one.is_dir() and _is_zarr(one))
     if name not in members:
         raise InputError(
-            f"{file.name} is a group of Zarr arrays ({', '.join(members) or 'none'}). Pass --array "
-            "NAME for the features."
+            f"{file.name} is a group of Zarr arrays ({', '.join(members) or 'none'}). Choose the "
+            "features with --array NAME."
         )
     asked = {name for name, _ in file.named.values()}
     wanted = [one for one in members if one in asked]

@@ -1,4 +1,4 @@
-"""Read a folder of pictures as a table: one row for each picture, named by its file."""
+"""Read a folder of pictures as a table with one row for each picture, named after its file."""
 
 import sys
 from dataclasses import replace
@@ -18,7 +18,7 @@ IDS, FOLDER = "picture", "folder"
 
 
 def is_picture_folder(path: Path) -> bool:
-    """Return whether a folder contains pictures, and is not itself a table."""
+    """Return whether a folder contains pictures and is not a table itself."""
     from linkselect._pictures import find_pictures
 
     return path.is_dir() and not is_table_folder(path) and any(find_pictures(path))
@@ -33,7 +33,7 @@ def is_table_folder(path: Path) -> bool:
 
 
 def families_of(read: Reading) -> tuple[str, ...]:
-    """Return the families of picture features that --features names."""
+    """Return the families of picture features that are requested with --features."""
     from linkselect._pictures import DEFAULT_FAMILIES
     from linkselect._pictures.picture_features import check_families
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MANY_COLUMNS = 10_000
 # A name that needs no escaping inside double quotes in a shell.
 _PLAIN_NAME = re.compile(r"[\w.,@ -]+")
-# Values that mean missing in a text file, in features and labels.
+# Values that mark missing features and labels in a text file.
 MISSING = ("", "NA", "N/A", "#N/A", "NaN", "nan", "NAN", "null", "NULL", "None", "?")
 
 
@@ -32,34 +32,35 @@ class Reading:
     Parameters
     ----------
     label
-        The column of class labels. An empty cell, NA, NaN or ? means unlabelled. If columns have
-        no names, give a column number from 0; in NPZ, MAT and SVMlight files the name of an array,
-        such as y; in .h5ad files a column of obs.
+        The column of class labels. An empty cell, NA, NaN or ? marks an unlabelled row. If columns
+        have no names, give a column number, starting at 0. In NPZ, MAT and SVMlight files, give the
+        name of an array, such as y; in .h5ad files, give a column of obs.
     bins
         Bin numeric labels into this many classes of about equal size, or "all" to treat every value
         as a class.
     id_column
-        The column with the row ids that pairs use. Default: row numbers from 0, or the obs_names
-        of .h5ad files.
+        The column with the row ids that are used in pairs. Default: row numbers from 0, or the
+        obs_names of .h5ad files.
     metadata
         A second table with one row for each sample, joined by --id-column. The columns of --label,
         --group and --batch may be in either table.
     group
-        The column of groups that are never split between training and test, such as patients.
+        The column of groups that are never split between training and test rows, such as patients.
     batch
         The column of batches, such as plates.
     drop
-        Columns to leave out, separated by commas. Repeat the option for a name with a comma.
+        Columns to leave out, separated by commas. Repeat the option for a name that contains a
+        comma.
     encode
-        Encode non-numeric columns: dates as days, yes and no as 1 and 0, text with up to 10 values
-        as one column for each value.
+        Encode non-numeric columns: dates as days, yes and no as 1 and 0, and text with up to 10
+        values as one column for each value.
     missing
-        A further value that means missing, in addition to NA, NaN, ? and an empty cell. Repeat the
-        option for several values.
+        Another value that marks missing data, in addition to NA, NaN, ? and an empty cell. Repeat
+        the option for several values.
     unlabelled
-        A label that means unlabelled, such as -1.
+        A label that marks unlabelled rows, such as -1.
     transpose
-        Rows are features and columns are samples, as in gene expression tables.
+        Treat rows as features and columns as samples, as in gene expression tables.
     separator
         The separator of a text table: one character, tab or space. Default: detected.
     decimal
@@ -67,13 +68,13 @@ class Reading:
     encoding
         The encoding of a text table.
     no_header
-        The first line of a text table holds values, not names.
+        Treat the first line of a text table as values, not as column names.
     array
         The array with the features in an NPZ or MAT file, if it is not X; the layer of an .h5ad
-        file, or raw; the sheet of an Excel file, if it is not the first.
+        file, or raw; or the sheet of an Excel file, if it is not the first.
     max_memory
-        The memory that the table may take, such as 500MB or 4GB. Default: three quarters of the
-        free memory.
+        The maximum memory for the table, such as 500MB or 4GB. Default: three quarters of the free
+        memory.
     features
         The features to compute from a folder of pictures: color, texture, hog (directions of
         lines) or pixels, separated by commas. Default: color,texture,hog.
@@ -97,7 +98,7 @@ class Reading:
     array: Annotated[str | None, Parameter(alias="--sheet")] = None
     max_memory: str | None = None
     features: str | None = None
-    # Where picture features are stored: next to the pairs; set by each command itself.
+    # The file of picture features, which is next to the pairs and is set by each command.
     picture_store: Annotated[Path | None, Parameter(parse=False)] = None
 
 
@@ -115,13 +116,13 @@ class TableFile:
     how : Reading
         The options of the command line.
     wanted : str
-        "all"; "rows" for labels and ids without features, so that other columns may hold anything;
-        "text" for the label column as text; or "metadata" for the text of the columns that options
-        name and the file has.
+        The content to read: "all"; "rows" for labels and ids without features, so that other
+        columns may contain any values; "text" for the label column as text; or "metadata" for the
+        text of those columns of the file that are named in options.
     label_option : str
         The option that names the label column.
     nulls : tuple of str
-        Values that mean missing in files of this format.
+        Values that mark missing data in files of this format.
     metadata : Metadata, optional
         The metadata, once read; their columns may be absent in this file.
     """
@@ -140,7 +141,7 @@ class TableFile:
 
     @property
     def named(self) -> dict[str, tuple[str, str]]:
-        """The column of each role that an option names, and that option."""
+        """The column for each role that is named in an option, and this option."""
         how = self.how
         named = {
             "label": (how.label, self.label_option),
@@ -159,7 +160,7 @@ class TableFile:
 
     @property
     def feature(self) -> str:
-        """Whether a feature is a row or a column of the file, for messages."""
+        """The word for a feature in messages: a row or a column of the file."""
         return "row" if self.how.transpose else "column"
 
     @property
@@ -174,7 +175,7 @@ class TableFile:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Values that mean missing: those of the format, and those of --missing."""
+        """Values that mark missing data: those of the format and those of --missing."""
         return (*self.nulls, *(mark for mark in self.how.missing if mark not in self.nulls))
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:
@@ -187,7 +188,7 @@ class TableFile:
             )
 
     def check_bytes(self, n_bytes: int, what: str, by_parts: bool = True) -> None:
-        """Raise an error if this many bytes do not fit; `what` names them."""
+        """Raise an error if `what`, which needs this many bytes, does not fit in memory."""
         if n_bytes > self.limit:
             self.refuse(f"{what} needs {readable_size(n_bytes)}", by_parts)
 
@@ -227,5 +228,5 @@ class TableFile:
 
 
 def has_parts(path: Path) -> bool:
-    """Return whether a table can be read in parts, by its name."""
+    """Return whether a table can be read in parts, judging by its name."""
     return path.is_dir() or path.suffix.lower() in (".parquet", ".pq", ".npy", ".zarr", ".h5ad")

@@ -18,7 +18,7 @@ from linkselect.cli._tables.reading import TableFile
 
 # Names that pandas gives its index in a file.
 INDEX_NAMES = ("", "__index_level_0__", "Unnamed: 0")
-WITHOUT_NAME = " If the column without a name holds the ids, pass --id-column ''."
+WITHOUT_NAME = " If the column without a name contains the ids, pass --id-column ''."
 
 
 @dataclass(frozen=True)
@@ -28,11 +28,11 @@ class Table:
     Parameters
     ----------
     X : array or CSR matrix of shape (n_rows, n_features)
-        The features, NaN for missing values.
+        The features, with NaN for missing values.
     names : tuple of str
         The name of each feature.
     labels : array of object, optional
-        The class of each row as text, None if unlabelled.
+        The class of each row as text, or None if unlabelled.
     ids : tuple of str, optional
         The id of each row.
     source : str
@@ -44,7 +44,7 @@ class Table:
     encoded : tuple of tuple of str
         The features that replace each encoded column.
     groups, batches : array of object, optional
-        The group and the batch of each row as text, None if missing.
+        The group and the batch of each row as text, or None if missing.
     """
 
     X: Any
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def classes(self) -> list[str]:
-        """The distinct labels, sorted; numbers in numeric order."""
+        """The distinct labels in sorted order; numbers are in numeric order."""
         labels = () if self.labels is None else self.labels
         return sorted({label for label in labels if label is not None}, key=_by_size)
 
@@ -70,19 +70,19 @@ class Table:
         return bool(issparse(self.X))
 
     def codes(self) -> IntArray:
-        """Return the class of each row as an integer code, -1 if unlabelled."""
+        """Return the class of each row as an integer code, or -1 if unlabelled."""
         assert self.labels is not None
         number = {label: code for code, label in enumerate(self.classes)}
         return np.array([number.get(label, -1) for label in self.labels], dtype=np.intp)
 
     def group_codes(self) -> IntArray | None:
-        """Return the group of each row as an integer code; a row without one is its own group."""
+        """Return the group of each row as an integer code; a row without a group forms its own."""
         from linkselect._batches import complete_codes
 
         return complete_codes(self.groups, "groups", alone=True)
 
     def batch_codes(self) -> IntArray | None:
-        """Return the batch of each row as an integer code; rows without one share a batch."""
+        """Return the batch of each row as an integer code; rows without a batch share one code."""
         from linkselect._batches import complete_codes
 
         return complete_codes(self.batches, "batches", alone=False)
@@ -118,7 +118,7 @@ def _by_size(label: str) -> tuple[float, str]:
 
 
 class NoColumnError(InputError):
-    """An option names a column that the table does not have."""
+    """Raised if an option names a column that the table does not contain."""
 
 
 @dataclass(frozen=True)
@@ -139,9 +139,10 @@ def assign_roles(
 ) -> Roles:
     """Assign columns to roles; all other columns that are not dropped are features.
 
-    If `numbered`, the columns have no names, so options give their numbers. `arrays` are further
-    names to suggest for a misspelt one, and `beside` are names of separate arrays. If `ids_first`,
-    the first column is the header of a transposed table: the ids, unless an option names another.
+    If `numbered`, the columns have no names, so options refer to them by number. `arrays` are
+    further names to suggest for a misspelt name, and `beside` are the names of separate arrays. If
+    `ids_first`, the first column is the header of a transposed table, which contains the ids unless
+    an option names another column.
     """
     repeated = [name for name, times in Counter(names).items() if times > 1]
     if repeated:
@@ -191,7 +192,7 @@ def assign_roles(
 
 
 def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
-    """Return whether a named column may be absent because the metadata may have it."""
+    """Return whether a named column may be absent because the metadata may contain it."""
     if file.wanted == "metadata":
         return role != "ids"
     if file.how.metadata is None:
@@ -202,14 +203,14 @@ def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
 
 
 def _unnamed(names: Sequence[str], file: TableFile) -> int | None:
-    """Return the position of a column without a name that holds ids to join metadata by."""
+    """Return the position of a column without a name whose ids are used to join metadata."""
     if file.metadata is None or file.metadata.row_of.keys() & set(names):
         return None
     return next((place for place, name in enumerate(names) if name in INDEX_NAMES), None)
 
 
 def value_text(value: Any) -> str:
-    """Convert a label or an id to text, "" if missing.
+    """Convert a label or an id to text, which is "" if it is missing.
 
     Examples
     --------
@@ -227,7 +228,7 @@ def value_text(value: Any) -> str:
 def make_ids(
     values: Iterable[Any] | None, column: str | None, source: str
 ) -> tuple[str, ...] | None:
-    """Return the values of the id column as text; refuse missing or duplicate ids."""
+    """Return the values of the id column as text; reject missing or duplicate ids."""
     if values is None:
         return None
     ids = tuple(map(value_text, values))
@@ -240,13 +241,13 @@ def make_ids(
     if times > 1:
         raise InputError(
             f"{source}: duplicate id {shown(repeated)} in {times} rows (column {shown(column)}). "
-            "Make ids unique, or name another column with --id-column."
+            "Make ids unique, or choose another column with --id-column."
         )
     return ids
 
 
 def without_marks(block: NDArray[Any], missing: Sequence[str]) -> NDArray[Any]:
-    """Replace numbers that mean missing, such as -999, with NaN."""
+    """Replace numbers that mark missing values, such as -999, with NaN."""
     for mark in missing:
         try:
             number = float(mark)

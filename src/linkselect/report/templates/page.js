@@ -79,7 +79,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
   });
 }
 
-// The table of features: the document contains only the rows of the current page.
+// The table of features; the document contains only the rows of the current page.
 (() => {
   const source = document.getElementById("ranking-data");
   if (!source) return;
@@ -183,7 +183,7 @@ for (const button of document.querySelectorAll("[data-save-table]")) {
     const end = Math.min(start + size, rows.length);
     document.getElementById("shown").textContent = rows.length
       ? `${many(start + 1)} to ${many(end)} of ${many(rows.length)} features`
-      : "no feature matches";
+      : "no feature matches the filter";
     document.getElementById("page").textContent = `Page ${many(state.page + 1)} of ${many(pages)}`;
     const atStart = state.page === 0;
     const atEnd = state.page === pages - 1;

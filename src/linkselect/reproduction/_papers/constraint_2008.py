@@ -1,17 +1,17 @@
 """Zhang, Chen & Zhou (2008). Constraint Score: a new filter method for feature selection.
 
-Pattern Recognition 41, 1440-1451. Protocol: features are not scaled. The first half of each class
-is the training set, and 1-NN on it classifies the other samples. Each number in a table is the mean
-accuracy over all numbers of features, followed by the standard deviation over them. Constraint
-Scores are averaged over 100 random draws of pairs, half of them must-links. Our choices where the
-paper is ambiguous:
+Pattern Recognition 41, 1440-1451. In the paper's protocol, features are not scaled. The first half
+of each class is the training set of a 1-NN classifier, which is tested on the other samples. Each
+number in a table is the mean accuracy over all numbers of features, followed by the standard
+deviation over these numbers. The accuracies of Constraint Scores are averaged over 100 random draws
+of pairs, half of which are must-links. Where the paper is ambiguous, we made these choices:
 
 - The order of the samples of Sonar differs from that in the paper. Our file is sorted by the angle
-  of the sonar, so the halves contain different angles (Variance: 52.8 %, published 79.3). Every
-  second sample is used for training instead.
+  of the sonar, so the two halves of a class contain different angles. With these halves, the
+  accuracy of Variance is 52.8 % (published: 79.3 %). We therefore train on every second sample.
 - The numbers of features on faces are 20, 40, ..., 1,000. Over all 4,096 features of ORL, the mean
-  of Variance is 80.1 +- 9.9 (published 67.9 +- 9.9); up to 1,000, it is 67.2 +- 10.7, and the other
-  methods agree as well.
+  accuracy of Variance is 80.1 +- 9.9 % (published: 67.9 +- 9.9 %). With at most 1,000 features, it
+  is 67.2 +- 10.7 %, and the results of the other methods agree as well.
 - The accuracy in figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
 
@@ -93,7 +93,7 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
 
 
 def _counts(n_features: int) -> IntArray:
-    """Return the numbers of features to average over: all, or every 20th on faces."""
+    """Return the numbers of features to average over: all, or multiples of 20 on faces."""
     if n_features < MANY_FEATURES:
         return np.arange(1, n_features + 1)
     return np.arange(*COUNTS_OF_MANY)
@@ -198,7 +198,7 @@ def _cells(number: int, results: Results) -> list[Cell]:
 
 
 def _accuracy_panels(setups: Sequence[Setup], results: Results) -> list[Panel]:
-    """Return panels of accuracy by number of features, one for each data set."""
+    """Return one panel for each data set, with accuracy by number of features."""
     curves = _curves(results)
     panels = []
     for dataset in dict.fromkeys(setup.dataset for setup in setups):
@@ -226,7 +226,7 @@ Points = Sequence[tuple[float, Setup]]
 
 
 class _Lines(NamedTuple):
-    """A panel without results."""
+    """Description of a panel without its results."""
 
     title: str
     xlabel: str
@@ -237,7 +237,7 @@ class _Lines(NamedTuple):
 def _figure(
     number: int, title: str, wanted: Sequence[_Lines], value: Callable[[Curve], float]
 ) -> Figure:
-    """Return a figure of a value of each curve by the varied parameter."""
+    """Return a figure that shows a summary value of each curve against the varied parameter."""
 
     def panels(results: Results) -> list[Panel]:
         curves = _curves(results)
@@ -264,7 +264,7 @@ def _at_half(curve: Curve) -> float:
 
 
 def _by_supervision(dataset: str) -> _Lines:
-    """Vary the number of labels or pairs, up to the 24 training rows for Soybean."""
+    """Describe a panel with varying numbers of labels or pairs, at most 24 for Soybean."""
     levels = [level for level in LEVELS if dataset != "Soybean" or level <= 24]
     labels = [(level, _setup(dataset, "Fisher Score", (("labels", level),))) for level in levels]
     pairs = {
@@ -275,7 +275,7 @@ def _by_supervision(dataset: str) -> _Lines:
 
 
 def _by_links(varied: str, other: str) -> _Lines:
-    """Vary the number of links of one kind with 5 of the other, and add 50 of both."""
+    """Describe a panel with varying numbers of links of one kind and 5 links of the other."""
 
     def setup(method: str, n_links: int, n_others: int) -> Setup:
         numbers = {varied: n_links, other: n_others}

@@ -1,14 +1,14 @@
 """Pan, Wang, Song, Niu & Gu (2013). Fast feature ranking and its application to face recognition.
 
-Accuracies of 1-NN and a linear SVM on three sets of face images, and run times. The paper has
-curves but no table of results, so its claims about the curves are checked instead. 5-fold
-cross-validation is repeated ten times. Each repetition uses ten people of Extended YaleB and PIE,
-with 15 random images each. Within each fold, features are ranked on the training rows, where the
-cost of the SVM is tuned by 3-fold cross-validation.
+The paper compares the accuracies of 1-NN and a linear SVM on three sets of face images, and the run
+times of the methods. It reports its results only as curves, so we check its claims about the curves
+instead. 5-fold cross-validation is repeated ten times. On Extended YaleB and PIE, each repetition
+uses 15 random images of each of ten people. Within each fold, features are ranked on the training
+rows, on which the cost of the SVM is also tuned by 3-fold cross-validation.
 
-FRLL searches neighbours within each class and among the other classes. Equations 1 and 2 of the
-paper do not state this, but it follows from "for classes with too few samples (<5), all data points
-are used as neighbors".
+FRLL computes nearest neighbours within each class and among the other classes. Equations 1 and 2 of
+the paper do not state this rule, but it follows from the sentence "for classes with too few samples
+(<5), all data points are used as neighbors".
 """
 
 import time
@@ -109,12 +109,12 @@ def _accuracies(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 
 def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
-    """Return the best subset of each size, as the subset-level score does not rank features."""
+    """Return the best subset of each size, because the subset-level score ranks no features."""
     return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
 
 
 def _both_curves_of_subsets(*given: Any) -> NDArray[Any]:
-    """Return the accuracies of 1-NN and the SVM with a separate subset for each size."""
+    """Return the accuracies of 1-NN and the SVM with a separate subset for each subset size."""
     *rows, subsets, n_features = given
     each = zip(subsets, n_features, strict=True)
     return np.hstack([_both_curves(*rows, order, [count]) for order, count in each])
@@ -146,7 +146,7 @@ def _selector(method: str) -> Any:
 
 
 def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
-    """Return the shortest time of a few fits, because other processes only increase it."""
+    """Return the shortest time of a few fits, because other processes can only increase it."""
     wanted = dict(unit.parameters)
     rows = y < wanted["n_classes"]
     drawn = prototypes(y[rows], wanted["n_per_class"], unit.random())
@@ -169,7 +169,7 @@ def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDA
 
 
 def curve_panels(results: Results) -> list[Panel]:
-    """Return a panel for each classifier and data set."""
+    """Return one panel of accuracy curves for each classifier and data set."""
     both: tuple[tuple[Classifier, str], ...] = (("nearest", "1-NN"), ("svm", "linear SVM"))
     return [
         Panel(
@@ -185,7 +185,7 @@ def curve_panels(results: Results) -> list[Panel]:
 
 
 def time_panels(results: Results) -> list[Panel]:
-    """Return a panel of the shortest times for each number of classes."""
+    """Return one panel of run times for each number of classes."""
     seconds = _seconds(results)
     return [
         Panel(

@@ -1,17 +1,18 @@
 """Liu, Sun & Zhang (2012). Sparsity Score: a new filter method based on l1 graph.
 
-Table 2 has the highest accuracies of an RBF-SVM, and figure 1 the curves. The paper states that
-10-fold cross-validation was repeated ten times, but neither the scaling of features, nor the
-parameters of the SVM, nor whether features were ranked within the folds. Here features are scaled
-to [0, 1] over all samples, missing values are replaced by medians, and the SVM has scikit-learn's
-defaults: C = 1 and a kernel width that depends on the variance. With LIBSVM's default width,
-1 / number of features, the kernel is so flat that the SVM predicts the larger class for all samples
-of Colon Cancer. Methods that use labels rank the features within each fold, from its training rows;
-the others rank them once, from all rows.
+Table 2 contains the highest accuracies of an RBF-SVM, and figure 1 shows its accuracy curves. The
+paper states that 10-fold cross-validation was repeated ten times. It does not state how features
+were scaled, which parameters the SVM had, or whether features were ranked within the folds. Here,
+features are scaled to [0, 1] over all samples, missing values are replaced by medians, and the SVM
+has scikit-learn's default parameters: C = 1 and a kernel width that depends on the variance. With
+LIBSVM's default width, 1 / number of features, the kernel is so flat that the SVM predicts the
+larger class for all samples of Colon Cancer. Methods that use labels rank the features on the
+training rows of each fold. The other methods rank them once, on all rows.
 
-The highest accuracy is over all numbers of features on the small sets, because in the paper, Fisher
-Score and Fisher-Markov are best with all 13 features of Wine. On the gene sets, it is over at most
-400 features, where the curves of the paper end, so no method can choose all features.
+On the small data sets, the highest accuracy is taken over all numbers of features, because in the
+paper, Fisher Score and Fisher-Markov are most accurate with all 13 features of Wine. On the two
+gene expression sets, it is taken over at most 400 features, where the curves in the paper end, so
+no method can select all features.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -114,7 +115,7 @@ def compute(unit: Unit, data_dir: Path | None) -> dict[str, Any]:
 
 @lru_cache(maxsize=len(DATASETS))
 def _prepared(dataset: str, data_dir: Path | None) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Load, impute and scale a set without constant features (for Ionosphere, 33 remain)."""
+    """Return an imputed and scaled data set without constant features (33 for Ionosphere)."""
     data = load_dataset(dataset, data_dir)
     X = fill_missing(data.X, np.arange(len(data.y)))
     return scale_to_unit(X[:, np.ptp(X, axis=0) > 0]), data.y
@@ -133,7 +134,7 @@ def _order_of_all_rows(dataset: str, method: str, data_dir: Path | None) -> NDAr
 
 
 def _curves(results: Results) -> dict[tuple[str, str], Curve]:
-    """Return the curves of each data set and method, in per cent."""
+    """Return the accuracy curve of each data set and method, in per cent."""
     found = {setup: curve_of(runs) for setup, runs in grouped(results).items()}
     return {
         (setup.dataset, setup.method): Curve(shares.n_features, 100 * shares.values)
@@ -142,7 +143,7 @@ def _curves(results: Results) -> dict[tuple[str, str], Curve]:
 
 
 def cells(results: Results) -> list[Cell]:
-    """Return the highest mean accuracy of each data set and method."""
+    """Return table cells with the highest mean accuracy of each data set and method."""
     curves = _curves(results)
     return [
         row.cell(float(curves[row.dataset, row.method].mean.max()))
@@ -152,7 +153,7 @@ def cells(results: Results) -> list[Cell]:
 
 
 def panels(results: Results) -> list[Panel]:
-    """Return a panel of curves for each data set; those of the gene sets end at 400 features."""
+    """Return one panel for each data set, with the accuracy curves of all methods."""
     curves = _curves(results)
     return [
         Panel(
@@ -201,7 +202,7 @@ def table_claims(results: Results) -> list[Claim]:
 
 
 def figure_claims(results: Results) -> list[Claim]:
-    """Check the claims about accuracy with few features and over most numbers of features."""
+    """Check the claims of the paper about the accuracy curves."""
     curves = _curves(results)
     datasets = [name for name in DATASETS if (name, "Sparsity Score") in curves]
     few, wide = [], []

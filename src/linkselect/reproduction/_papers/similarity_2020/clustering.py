@@ -1,4 +1,4 @@
-"""Accuracy if few training rows have labels and clustering labels the others (section 5.3)."""
+"""Accuracy with few labelled rows if clustering labels the other rows (section 5.3)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,17 +20,17 @@ N_NEIGHBORS = 20
 def label_by_prototypes(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     """Assign the label of the nearest labelled row to each unlabelled row.
 
-    `linkselect._search.nearest_prototypes` does the same, but sums squared differences in another
-    order. On Dermatology and CNAE-9, whose features have few distinct values, rounding then decides
-    between prototypes at equal distance: 3 of 39,000 rows change class, and stored results would
-    not be reproduced.
+    `linkselect._search.nearest_prototypes` computes the same labels, but sums squared differences
+    in another order. On Dermatology and CNAE-9, whose features have few distinct values, rounding
+    would then decide between prototypes at equal distance. As a result, 3 of 39,000 rows would
+    change class, and stored results would not be reproduced.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         The rows.
     labels : array of int, shape (n_samples,)
-        Their classes, -1 if unknown.
+        The class of each row, -1 if unknown.
 
     Returns
     -------
@@ -52,21 +52,22 @@ def label_by_clustering(
 ) -> NDArray[Any]:
     """Label all rows from a few labels by constrained spectral clustering.
 
-    Neighbours have a Gaussian affinity, rows of the same class 1 and rows of different classes 0.
-    Rows are embedded by the leading eigenvectors of the symmetrically normalised affinity, without
-    the trivial eigenvector, which depends only on the degrees, so that there is one eigenvector per
-    class. Embedded rows are scaled to length 1 and get the label of the nearest labelled one.
+    Neighbours have a Gaussian affinity, labelled rows of the same class have affinity 1, and
+    labelled rows of different classes have affinity 0. Rows are embedded by the leading
+    eigenvectors of the symmetrically normalised affinity, with one eigenvector per class. The
+    trivial eigenvector, which depends only on the degrees, is excluded. Embedded rows are scaled to
+    length 1, and each gets the label of the nearest labelled row.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         The rows, with the selected features.
     labels : array of int, shape (n_samples,)
-        Their classes, -1 if unknown.
+        The class of each row, -1 if unknown.
     n_neighbors : int, default=20
-        The number of neighbours of each row; all other rows if there are fewer.
+        The number of neighbours of each row, or all other rows if there are fewer.
     sigma : float, default=1.0
-        The width of the Gaussian.
+        The width of the Gaussian kernel.
 
     Returns
     -------
@@ -85,11 +86,11 @@ def label_by_clustering(
 
 
 def without(vectors: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of the vectors, orthogonal to a direction.
+    """Return an orthonormal basis of the span of the vectors without a given direction.
 
     If the graph has several components, the solver may return any linear combination of the
-    direction and other eigenvectors. The result is the same, unless only some eigenvectors of a
-    multiple eigenvalue are included.
+    direction and other eigenvectors. The span of the result does not depend on this combination,
+    unless only some eigenvectors of a multiple eigenvalue are included.
     """
     unit = direction / np.linalg.norm(direction)
     rest = vectors - np.outer(unit, unit @ vectors)
@@ -107,19 +108,20 @@ def clustering_curve(
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
 ) -> FloatArray:
-    """Compute the accuracy of 1-NN on training rows labelled by clustering, by number of features.
+    """Compute 1-NN accuracy on training rows labelled by clustering, for each number of features.
 
-    For each number of features, `label_by_clustering` labels the unlabelled training rows with
-    these features. Then 1-NN on all training rows classifies the test rows.
+    For each number of features, `label_by_clustering` uses the best features to label the
+    unlabelled training rows. A 1-NN classifier then uses all training rows to classify the test
+    rows.
 
     Parameters
     ----------
     train, labels : arrays of shape (n_train, d), (n_train,)
-        The training rows and their classes from 0, -1 if unknown.
+        The training rows and their classes, numbered from 0, or -1 if unknown.
     test, y_test : arrays of shape (n_test, d), (n_test,)
         The test rows and their classes.
     order : array of int
-        The features, best first.
+        The feature numbers, best first.
     n_features : ascending ints, optional
         The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     n_neighbors, sigma

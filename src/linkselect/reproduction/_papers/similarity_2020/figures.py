@@ -47,7 +47,7 @@ NUMBER, ACCURACY = "number of features", "accuracy, %"
 
 
 def _link_panels(_results: Results) -> list[Panel]:
-    """Return panels of two crescents with three prototypes each, and links by M, M^SS and 1-NN."""
+    """Return panels with two crescents of samples and the links of M, M^SS and 1-NN."""
     points, y, labels = _crescents()
     groups = label_by_prototypes(points, labels)
     near = nearest_edges(points, 1, 1)

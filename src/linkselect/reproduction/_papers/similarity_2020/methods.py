@@ -1,13 +1,14 @@
-"""The methods that Salmi, Hammouche & Macaire (2020) compare, with the samples each may use.
+"""The methods that Salmi, Hammouche & Macaire (2020) compare, and the samples that each may use.
 
-Supervised methods use only the prototypes, semi-supervised methods all training rows, and
-unsupervised methods the rows without a label.
+Supervised methods use only the prototypes, semi-supervised methods use all training rows, and
+unsupervised methods use the rows without a label.
 
 Some scores differ from their original publications: each sample is connected to itself with weight
-1, which is part of its degree. Equation 1 of the paper states this for the complete graph. For
-neighbour graphs, it follows from CNAE-9, whose samples are so far apart that this weight dominates:
-the paper reports 11.5 % for the Laplacian Score and 19.1 % for C7, in agreement with this version
-(11.7 and 19.2); without self-connections, the scores reach 52 %.
+1, and this weight is part of its degree. Equation 1 of the paper states this rule for the complete
+graph. For neighbour graphs, we inferred it from the results on CNAE-9, whose samples are so far
+apart that this weight dominates. The paper reports 11.5 % for the Laplacian Score and 19.1 % for
+C7, in agreement with this version (11.7 % and 19.2 %). Without self-connections, the scores reach
+52 %.
 """
 
 import warnings
@@ -72,7 +73,7 @@ Method = Callable[[LabelledSplit, int], Ranking]
 
 
 def ranking_of(unit: Unit, problem: LabelledSplit, n_features: int) -> Ranking:
-    """Rank the features by the method of a unit, with the samples that it may use.
+    """Rank the features by the method of a unit, using the samples that this method may use.
 
     Parameters
     ----------
@@ -81,12 +82,12 @@ def ranking_of(unit: Unit, problem: LabelledSplit, n_features: int) -> Ranking:
     problem : LabelledSplit
         The rows and labels.
     n_features : int
-        The number of features that a search selects.
+        The number of features that search methods select.
 
     Returns
     -------
     Ranking
-        The ranking; for the searches eps^S and eps^SS, `fitted` includes `path_`.
+        The ranking. For the search methods eps^S and eps^SS, `fitted` includes `path_`.
     """
     sigma = dict(unit.parameters).get("sigma")
     method = METHODS[unit.method] if sigma is None else _similarity(MODES[unit.method], sigma)
@@ -124,7 +125,7 @@ def _similarity(mode: Literal["supervised", "semi-supervised"], sigma: float) ->
 
 
 def _wrapper(problem: LabelledSplit, n_features: int) -> Ranking:
-    """Rank by the wrapper, which uses the true classes of all training rows."""
+    """Rank features by the wrapper SFS-1NN, which uses the true classes of all training rows."""
     rows = np.arange(len(problem.y))
     folds = [(rows[problem.labels >= 0], rows)]
     selector = NearestNeighborSFS(n_features, cv=folds, n_jobs=1)
@@ -137,10 +138,11 @@ def _ensemble(problem: LabelledSplit, n_features: int) -> Ranking:
 
 
 def _worst_first(problem: LabelledSplit, n_features: int) -> Ranking:
-    """Rank by EnsCLS in the opposite order, as the published numbers suggest.
+    """Rank features by EnsCLS in the opposite order, as the published numbers suggest.
 
-    These are 11.4 % on CNAE-9, which is chance, and 34.1 % on Multiple Features. The correct order
-    reaches 48.8 and 76.3 % there, the opposite order 10.9 and 35.6 %.
+    The published accuracies are 11.4 % on CNAE-9, which is chance level, and 34.1 % on Multiple
+    Features. On these sets, the correct order reaches 48.8 % and 76.3 %, and the opposite order
+    reaches 10.9 % and 35.6 %.
     """
     found = _ensemble(problem, n_features)
     return Ranking(found.scores, best_first(found.scores, True), n_features)
@@ -155,7 +157,7 @@ def _laplacian_score(X: FloatArray) -> FloatArray:
 
 
 def _spec(X: FloatArray) -> FloatArray:
-    """Compute the first style of SPEC on the complete graph."""
+    """Compute the SPEC score of the first style on the complete graph."""
     return scores.spectral(X, kernel_graph(X, SIGMA, n_jobs=1), 1, 1)
 
 
@@ -202,7 +204,7 @@ def _semi_supervised(score: Callable[[FloatArray, Supervision], FloatArray]) -> 
 
 
 def _ranked(X: FloatArray, scores: FloatArray, n_features: int) -> Ranking:
-    """Rank features as selectors do: constant features come last, and equal features tie."""
+    """Rank features as selectors do: constant features come last, and equal features are tied."""
     defined = with_equal_twins(X, np.where(as_samples(X).constant_columns(), np.nan, scores))
     return Ranking(defined, best_first(defined, False), n_features)
 

@@ -18,7 +18,7 @@ from linkselect.reproduction._splits import first_part, prototypes
 
 
 class SetSizes(NamedTuple):
-    """The sizes of a data set, and its numbers of features in tables 2 and 5, if included."""
+    """The size of a data set, and its numbers of features in tables 2 and 5 if it is included."""
 
     n_features: int
     n_train: int
@@ -54,7 +54,7 @@ class LabelledSplit:
     labels: NDArray[np.int64]
     """The class of each training row, -1 if unknown."""
     seed: int
-    """The seed of methods with random draws."""
+    """The seed of methods that use random draws."""
 
 
 def problem_of(unit: Unit, data_dir: Path | None) -> LabelledSplit:
@@ -69,7 +69,7 @@ def problem_of(unit: Unit, data_dir: Path | None) -> LabelledSplit:
 
 @lru_cache(maxsize=len(SETS))
 def _split_data(name: str, data_dir: Path | None) -> tuple[NDArray[Any], ...]:
-    """Return X and y of the training rows, then of the test rows, with features in [0, 1]."""
+    """Return X and y of the training rows and of the test rows, with features in [0, 1]."""
     data = load_dataset(name, data_dir)
     y = _classes_by_file(data.y) if name == "Image Segmentation" else data.y
     train, test = first_part(y, SETS[name].n_train)
@@ -84,10 +84,11 @@ def _split_data(name: str, data_dir: Path | None) -> tuple[NDArray[Any], ...]:
 def _classes_by_file(y: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the classes of Image Segmentation as the paper presumably did.
 
-    The set consists of two files, of 210 and 2,100 rows, in which the classes appear in opposite
-    orders. If they are numbered by appearance in each file, only one of seven classes has the same
-    number in both, and 180 rows get the number of another class. Table 4 suggests this: with p=3,
-    its share of correct new must-links is 0.50; ours is 0.49, and 0.70 with the true classes.
+    The data set consists of two files with 210 and 2,100 rows, in which the classes appear in
+    opposite orders. If classes are numbered by appearance in each file, only one of seven classes
+    has the same number in both files, and 180 rows get the number of another class. Table 4
+    suggests this numbering: with p=3, the published share of correct new must-links is 0.50. We
+    obtain 0.49 with this numbering, and 0.70 with the true classes.
     """
     return np.concatenate([_by_appearance(y[:210]), _by_appearance(y[210:])])
 
@@ -101,9 +102,10 @@ def _by_appearance(y: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def kept_fraction(n_features: int) -> float:
-    """Return the share of features up to which the paper averages (r % in its tables 3 and 6).
+    """Return the share of features over which the paper averages (r % in tables 3 and 6).
 
-    It is 5 % above 3,000 features, 10 % from 2,000, 20 % from 300, and 100 % below.
+    The share is 5 % above 3,000 features, 10 % from 2,000 features, 20 % from 300 features, and 100
+    % for fewer features.
 
     Examples
     --------
@@ -121,7 +123,8 @@ def kept_fraction(n_features: int) -> float:
 def n_kept(n_features: int) -> int:
     """Return the number of features in r %, rounded up.
 
-    Table 8 shows that the paper rounds up: its curve on CNAE-9 (171.2 features) ends at 172.
+    Table 8 shows that the paper rounds up: on CNAE-9, r % equals 171.2 features, and the curve ends
+    at 172 features.
     """
     # 0.1 * 2,420 is slightly larger than 242 in floating point.
     return int(np.ceil(round(kept_fraction(n_features) * n_features, 6)))
@@ -130,7 +133,8 @@ def n_kept(n_features: int) -> int:
 def spread_counts(n_features: int, n_points: int) -> IntArray:
     """Return at most `n_points` numbers of features from 1 to all, denser for small numbers.
 
-    Curves are steep for few features and flat for many, so the square roots are evenly spaced.
+    The square roots of the numbers are evenly spaced, because accuracy curves are steep for few
+    features and flat for many features.
 
     Examples
     --------
@@ -147,8 +151,8 @@ def spread_counts(n_features: int, n_points: int) -> IntArray:
 def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
     """Return the sum of ranks of each method over runs (equation 40), where rank 1 is the best.
 
-    Methods with equal accuracy share the better rank. In the paper, the ranks of three methods also
-    add up to less than 6 per run.
+    Methods with equal accuracy share the better rank. The paper apparently uses the same rule,
+    because the ranks of its three methods add up to less than 6 per run.
 
     Parameters
     ----------
@@ -189,7 +193,7 @@ def _ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, NDArray[Any]]
 def new_must_links(groups: NDArray[Any], n_must: int) -> float:
     """Return the ratio of must-links within groups to given must-links (NML, equation 41).
 
-    Must-links are counted as ordered pairs of different rows, also in `n_must`.
+    Must-links are counted as ordered pairs of different rows. The same applies to `n_must`.
 
     Parameters
     ----------
@@ -207,7 +211,7 @@ def new_must_links(groups: NDArray[Any], n_must: int) -> float:
 
 
 def correct_new_must_links(groups: NDArray[Any], y: NDArray[Any], n_must: int) -> float:
-    """Return the share of new must-links between rows of the same class (CNML, equation 42).
+    """Return the share of new must-links that connect rows of the same class (CNML, equation 42).
 
     Parameters
     ----------

@@ -65,12 +65,12 @@ PROTOCOL = {
 
 
 def semi_supervised_runs(n_runs: int) -> int:
-    """Return the number of runs of clustering experiments, which are slow."""
+    """Return the number of runs of clustering experiments, which are slow: at most 20."""
     return min(n_runs, 20)
 
 
 def n_selected(unit: Unit | Setup) -> int:
-    """Return the largest number of features of a curve: r %, or the number in a table if larger."""
+    """Return the largest number of features of a curve: r %, or more if a table requires it."""
     data = SETS[unit.dataset]
     special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
     if dict(unit.parameters)["p"] != 3 and special is not None:
@@ -94,7 +94,7 @@ def counts_of(unit: Unit | Setup) -> IntArray:
 
 
 def _prototype_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Compute the accuracy of 1-NN on the prototypes only (section 5.2)."""
+    """Compute the accuracy of 1-NN trained on the prototypes only (section 5.2)."""
     n_features = n_selected(unit)
     found = ranking_of(unit, problem, n_features)
     known = problem.labels >= 0
@@ -109,7 +109,7 @@ def _prototype_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Compute the accuracy of 1-NN on training rows labelled by clustering (section 5.3)."""
+    """Compute the accuracy of 1-NN trained on rows labelled by clustering (section 5.3)."""
     counts = counts_of(unit)
     found = ranking_of(unit, problem, int(counts[-1]))
     curve = clustering_curve(
@@ -119,7 +119,7 @@ def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _path(unit: Unit, found: Ranking) -> dict[str, Any]:
-    """Return the score after each selected feature, from which table 8 chooses a number."""
+    """Return the score after each selected feature, which determines the numbers in table 8."""
     return {"path": found.fitted["path_"]} if unit.method.startswith("eps") else {}
 
 
@@ -141,7 +141,7 @@ def _run_time(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _score_path(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Return the score of the first 1, 2, ... features: eps, or the mean of single scores."""
+    """Return the score of the first 1, 2, ... features: eps, or the mean of their single scores."""
     n_features = SETS[unit.dataset].n_features
     found = ranking_of(unit, problem, n_features)
     if unit.method.startswith("eps"):
@@ -162,7 +162,7 @@ EXPERIMENTS: dict[str, Callable[[Unit, LabelledSplit], dict[str, Any]]] = {
 
 
 def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
-    """Compute one unit; accuracies are in percent."""
+    """Compute the result of one unit, with accuracies in per cent."""
     found = EXPERIMENTS[unit.experiment](unit, problem_of(unit, data_dir))
     return {
         name: value.tolist() if isinstance(value, np.ndarray) else value
@@ -176,7 +176,7 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
 def setup_of(
     experiment: str, dataset: str, method: str, p: int = 3, others: Parameters = ()
 ) -> Setup:
-    """Return a setup with p prototypes of each class and further parameters."""
+    """Return a setup with p prototypes of each class and additional parameters."""
     return Setup(experiment, dataset, method, (("p", p), *others))
 
 
@@ -202,10 +202,10 @@ def curves_of(results: Results) -> dict[Setup, Curve]:
 
 
 def paths_of(results: Results) -> dict[Setup, FloatArray]:
-    """Return the mean score over runs after each selected feature, for all setups that have it.
+    """Return the mean score over runs after each selected feature, for all setups with scores.
 
-    The mean ends with the shortest run, because runs may omit different numbers of features
-    without a score.
+    The mean ends with the shortest run, because the number of features without a score may differ
+    between runs.
     """
     found = {}
     for setup, runs in grouped(results).items():
@@ -217,9 +217,9 @@ def paths_of(results: Results) -> dict[Setup, FloatArray]:
 
 
 def mean_over_kept(curve: Curve, dataset: str) -> FloatArray:
-    """Return the mean accuracy of each run over 1, 2, ... features, up to r % of all.
+    """Return the mean accuracy of each run over 1, 2, ... features, up to r % of all features.
 
-    Curves are interpolated between the numbers at which they were computed.
+    Curves are interpolated between the numbers of features at which they were computed.
     """
     wanted = np.arange(1, n_kept(SETS[dataset].n_features) + 1)
     return np.array([np.interp(wanted, curve.n_features, row).mean() for row in curve.values])

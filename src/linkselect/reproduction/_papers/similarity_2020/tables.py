@@ -190,7 +190,7 @@ def _time_cells(results: Results) -> list[Cell]:
 
 
 def _time_claims(results: Results) -> list[Claim]:
-    """Check that the scores, which compute no accuracies, are always faster than the wrapper."""
+    """Check the claim that the similarity scores are always faster than the wrapper SFS-1NN."""
     seconds = {(c.dataset, c.n_features, c.method): c.ours for c in _time_cells(results)}
     claims = []
     for score in ("eps^S", "eps^SS"):
@@ -216,7 +216,7 @@ def _chosen_units(n_runs: int) -> list[Unit]:
 
 
 def _chosen_cells(results: Results) -> list[Cell]:
-    """Return cells of accuracies, and separate cells of their numbers of features."""
+    """Return cells with accuracies, and separate cells with the numbers of features."""
     curves, paths = curves_of(results), paths_of(results)
     cells = []
     for row in published(NAME, 8):
