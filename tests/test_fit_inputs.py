@@ -58,7 +58,7 @@ def test_ids_are_those_passed_or_else_the_index_of_a_frame():
 def test_row_numbers_do_not_name_an_index_that_means_something_else():
     frame = pd.DataFrame({"f": [0.0, 1.0, 2.0]}, index=[2, 1, 0])
     pairs = Pairs.from_labels([0, 0, 1])
-    with pytest.raises(ValueError, match="the index of X does not: it starts with 2"):
+    with pytest.raises(ValueError, match="the index of X contains other ids: it starts with 2"):
         Given.read(frame, pairs=pairs).supervision(3)
     assert Given.read(frame, None, pairs, range(3)).supervision(3).must.tolist() == [[0, 1]]
 

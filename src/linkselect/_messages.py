@@ -109,7 +109,7 @@ def many(number: int, noun: str) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """Return a list of the first names as text, with the number of omitted names.
+    """Return a text that lists the first names and states the number of the other names.
 
     Examples
     --------

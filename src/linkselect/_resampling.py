@@ -77,13 +77,14 @@ def deal_units(
     Samples that are connected by must-links or belong to the same group stay together. The split is
     stratified by class, and by whether samples are in must-links, in cannot-links, in both or in
     neither. Each side contains at least two samples of every class that has two or more samples,
-    and at least `n_least` samples in total. If necessary, some samples are placed on both sides;
-    with `groups`, whole groups are.
+    and at least `n_least` samples in total. If necessary, samples or, with `groups`, whole groups
+    are placed on both sides.
 
     Parameters
     ----------
     known : Supervision
-        The supervision. Labels are taken from its classes or groupings, must-links from its list.
+        The supervision. Labels are taken from its classes or groupings, and must-links from its
+        listed links.
     share : float
         The share of samples on the first side.
     n_least : int

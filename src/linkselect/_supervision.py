@@ -49,7 +49,7 @@ class Supervision:
         memory quadratic in the number of labels.
     lone_class : LoneClass or None
         The only labelled class, if the label -1 may be intended as a second class. Errors about too
-        few labels mention this.
+        few labels mention this class.
     groupings : tuple of Grouping
         With pairs, labels that imply additional pairs, which are not listed.
     must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
@@ -217,7 +217,7 @@ def check_length(n_labels: int, n_samples: int, n_features: int | None = None) -
     if n_features is not None:
         hint = "Pass one label per row."
     if n_labels == n_features:
-        hint = f"X has {many(n_labels, 'column')}. If these are the samples, pass X.T."
+        hint = f"If the {many(n_labels, 'column')} of X are the samples, pass X.T."
     problem = f"y has {many(n_labels, 'label')}, but X has {many(n_samples, 'row')}."
     raise GuidedValueError(problem, hint)
 
@@ -410,7 +410,7 @@ def _report_lost(
             f"No pair has both of its samples in X. For example, pair {lost!r} contains {absent!r} "
             f"({type(absent).__name__}), whereas X has samples such as {present!r} "
             f"({type(present).__name__}).",
-            "In cross-validation, pass more pairs or use larger folds; otherwise check sample_ids "
+            "In cross-validation, pass more pairs or use larger folds. Otherwise, check sample_ids "
             "(default: the index of a pandas X).",
         )
     other = spelt_otherwise(tuple(gone), row_of)

@@ -259,7 +259,7 @@ def test_answers_about_other_samples_are_refused(ask, iris):
     code, _, error = ask(iris, "--id-column", "id", "--drop", "species")
     assert code == 1
     assert "pairs.csv belongs to other samples" in error
-    assert "--out names the file to write" in error
+    assert "--out is the file to write" in error
 
 
 def test_pairs_that_contradict_each_other(ask, iris, tmp_path):

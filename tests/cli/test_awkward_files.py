@@ -135,7 +135,7 @@ GOOD = {
         ),
         KIND,
         "Left out 3 non-numeric columns: 'who' (different text in each row); 'when' (dates); "
-        "'smokes' (yes/no). --encode turns dates",
+        "'smokes' (yes/no). --encode converts dates",
     ),
     "numbers with a unit": (
         text("width,dose,height,kind\n1.5,5 mg,-2,a\n.25,7 mg,4,b\n3,,1000,a\n"),

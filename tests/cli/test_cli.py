@@ -44,7 +44,7 @@ def test_demo_without_the_packages_of_a_report_names_the_extra(monkeypatch, caps
         monkeypatch.setitem(sys.modules, name, None)
     assert run(["demo", "--draws", "2", "--n-features", "3"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "needs jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said
+    assert "requires jinja2 and matplotlib: pip install 'linkselect[report,plot]'" in said
 
 
 def test_demo_with_invalid_numbers(capsys):
@@ -100,7 +100,7 @@ def test_a_missing_package_is_reported_as_an_error(capsys, monkeypatch):
     assert run(["methods"]) == 1
     assert capsys.readouterr() == (
         "",
-        "The command line needs more packages: pip install 'linkselect[cli]'\n",
+        "The command line requires additional packages: pip install 'linkselect[cli]'\n",
     )
 
 

@@ -96,7 +96,7 @@ def test_pairs(compare, tmp_path):
         (["--label", "species", "--methods", "redundancy"], 2, "wraps another method"),
         (["--drop", "species", "--methods", "fisher"], 2, "--label"),
         ([*TWO, "--n-features", "1,9"], 2, "1 to 4"),
-        ([*TWO, "--top", "9"], 2, "4 features"),
+        ([*TWO, "--top", "9"], 2, "between 1 and 4"),
         ([*TWO, "--test-size", "2"], 2, "between 0 and 1"),
         ([*TWO, "--test-size", "0.01"], 2, "2 test rows"),
         ([*TWO, "--test-size", "0.99"], 2, "closer to 0.5"),
@@ -123,7 +123,7 @@ def test_conflicts(compare, tmp_path):
     assert "fisher ignores pairs." in errors
     assert "the labels of 150 samples" in text
     assert "80 pairs" in text
-    assert "Ignored 1 contradicted cannot-link." in errors
+    assert "Ignored 1 cannot-link in conflict with must-links." in errors
 
 
 def test_too_few_pairs_for_a_split(tmp_path, capsys):
@@ -235,9 +235,9 @@ def test_both_measures_in_one_table(compare, tmp_path):
         ("0,1,must\n2,3,must\n", [], 1, "there are no cannot-links"),
         ("0,60,cannot\n2,70,cannot\n", [], 1, "there are no must-links"),
         ("".join(f"{i},{i + 1},must\n" for i in range(149)), [], 1, "there are no cannot-links"),
-        ("0,999,must\n", [], 1, "contains row 999"),
+        ("0,999,must\n", [], 1, "refers to row 999"),
         (f"{LINKS}0,1,cannot\n", [], 1, "--on-conflict drop"),
-        (LINKS, ["--methods", "fisher"], 2, "fisher needs labels"),
+        (LINKS, ["--methods", "fisher"], 2, "fisher requires labels"),
         (LINKS, ["--repeats", "0"], 2, "--repeats at least 1"),
     ],
 )
@@ -251,7 +251,7 @@ def test_mistakes_in_pairs_are_explained(links, arguments, code, words, compare_
 def test_contradictions_can_be_left_out_of_pairs_alone(compare_pairs):
     arguments = ("--on-conflict", "drop", "--methods", "variance")
     code, text, errors = compare_pairs(f"{LINKS}0,1,cannot\n", *arguments)
-    assert (code, "Ignored 1 contradicted cannot-link." in errors) == (0, True)
+    assert (code, "Ignored 1 cannot-link in conflict with must-links." in errors) == (0, True)
     assert "40 cannot-links" in text
 
 
@@ -294,8 +294,8 @@ def test_methods_for_labelled_rows_report_the_rows_used(compare, tmp_path):
     assert code == 0
     assert errors.splitlines() == [
         "Note: 50 of 150 labels are missing (50 'NA'); these rows are treated as unlabelled.",
-        "Note: fisher and relieff use only the 100 labelled rows of 150. link_selector, lsdf, scgs "
-        "and similarity_constraint use all rows.",
+        "Note: fisher and relieff use only the labelled rows (100 of 150). link_selector, lsdf, "
+        "scgs and similarity_constraint use all rows.",
     ]
     assert json.loads(text)["saw"]["fisher"] == "the labels of 100 samples"
 

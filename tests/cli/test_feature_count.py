@@ -95,6 +95,6 @@ def test_a_given_number_is_used(rank):
     assert found["number_of_features"] == {
         "n_features": N_FEATURES // 2,
         "rule": "given",
-        "reason": "The number was given by --n-features.",
+        "reason": "The number of features was set by --n-features.",
         "curve": None,
     }

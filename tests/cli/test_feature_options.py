@@ -61,7 +61,7 @@ def test_copies_do_not_count(ranking, rank):
     assert sum(reason == "selected" for reason in reasons.values()) == 2
     order, reasons = ranking("--n-features", "2", "--copies", "all", "--no-validate")
     assert order[:2] == ["gene1", "copy"]
-    assert "Left out as copies of selected features: 'copy' (of 'gene1')" in rank()[2]
+    assert "Left out as copies of selected features: 'copy' (copy of 'gene1')" in rank()[2]
 
 
 def test_every_feature_has_a_reason(ranking):
@@ -116,7 +116,7 @@ def test_p_values_and_resamples(rank, tmp_path):
     )  # fmt: skip
     assert code == 0, errors
     assert "Selection frequency over 12 resamples" in text
-    assert "Significant: 3 of 8 features at a family-wise error rate of 5 %" in text
+    assert "Significant features: 3 of 8 at a family-wise error rate of 5 %" in text
     header = next(row for row in text.splitlines() if row.startswith("rank"))
     assert header.split() == ["rank", "feature", "score", "frequency", "adjusted", "p", "q"]
     with out.open() as file:

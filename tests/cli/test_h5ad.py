@@ -177,7 +177,7 @@ def test_the_index_is_an_id_column_by_its_own_name_only(folder):
 def test_only_a_copy_of_an_h5ad_file_is_written(folder, monkeypatch, capsys):
     (folder / "table.csv").write_text("a,b\n1,2\n3,5\n")
     assert rank(monkeypatch, "table.csv", "--out", "result.h5ad") == 2
-    assert "a copy of an .h5ad table" in capsys.readouterr().err
+    assert "table.csv is not an .h5ad file" in capsys.readouterr().err
     assert run(["compare", "table.csv", "--out", "result.h5ad"]) == 2
     assert "Choose .csv" in capsys.readouterr().err
 

@@ -278,9 +278,9 @@ def test_metadata_of_a_table_that_is_read_by_parts(tmp_path, capsys):
     whole, by_parts = (one["ranking"] for one in results)
     assert whole["feature"] == by_parts["feature"]
     np.testing.assert_allclose(whole["score"], by_parts["score"], rtol=1e-10)
-    assert any("--group and --batch are not used." in note for note in results[1]["notes"])
+    assert any("--group and --batch are ignored." in note for note in results[1]["notes"])
     assert run([*call, "--by-parts", "--batch", "plate", "--center-batches"]) == 2
-    assert "--center-batches needs the table in memory" in capsys.readouterr().err
+    assert "--center-batches requires the table in memory" in capsys.readouterr().err
     # The size is checked although the label is in the other file.
     assert run([*call, "--max-memory", "5KB", "--batch", "plate"]) == 0
     assert "is read in parts" in capsys.readouterr().err

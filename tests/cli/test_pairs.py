@@ -357,7 +357,7 @@ def test_a_file_and_its_ids_are_needed(tmp_path, capsys):
     assert run(["pairs", "make", "--same", "patient", *out]) == 2
     assert "Pass the table that contains the columns, or --metadata" in capsys.readouterr().err
     assert run(["pairs", "make", "--metadata", study, "--same", "patient", *out]) == 2
-    assert "Choose the column with the ids with --id-column" in capsys.readouterr().err
+    assert "Use --id-column to choose the column of ids" in capsys.readouterr().err
     by_batch = ["--metadata", study, "--id-column", "batch"]
     assert run(["pairs", "make", *by_batch, "--same", "patient", *out]) == 1
     assert "duplicate id '1' in 3 rows" in capsys.readouterr().err

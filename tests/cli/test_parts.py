@@ -127,15 +127,15 @@ def test_pairs_name_rows_by_id(ranking, rank, table, pairs):
         f"big.parquet: {N_ROWS} rows, 10 features, 4 must-links and 16 cannot-links",
     )
     assert (
-        "Note: big.parquet is read in parts: it would take 56.2 KB of memory, more than the limit "
-        "of 1.0 KB." in errors
+        "Note: big.parquet is read in parts, because it would require 56.2 KB of memory and the "
+        "limit is 1.0 KB." in errors
     )
     assert "Method: link_selector; larger scores are better." in text
     assert "90 % of what all" in text
     assert "was not validated" in errors
     found = ranking(*known, *TINY)
     assert_same(found, ranking(*known))
-    assert found["notes"][0].startswith("big.parquet is read in parts: it would take ")
+    assert found["notes"][0].startswith("big.parquet is read in parts, because it would ")
 
 
 @pytest.mark.parametrize(
@@ -178,19 +178,19 @@ def test_labelled_rows_are_read_into_memory(ranking, rank, table):
     assert_same(ranking(*asked, "--by-parts"), ranking(*asked))
     code, _, errors = rank(*asked, *TINY)
     assert code == 1
-    assert "160 labelled rows would take 37.5 KB of memory, more than the limit" in errors
+    assert "160 labelled rows require 37.5 KB of memory, but the limit is 1.0 KB" in errors
 
 
 def test_method_that_needs_memory(rank, table):
     code, _, errors = rank(table, *LABELS, "--method", "relieff", "--by-parts")
     assert code == 2
-    assert "relieff needs the table in memory, but big.parquet is read in parts." in errors
-    able = errors.split("Methods that support this: ")[1].split(".")[0].split(", ")
+    assert "relieff requires the table in memory, but big.parquet is read in parts." in errors
+    able = errors.split("supports this (")[1].split(")")[0].split(", ")
     assert {"constraint", "fisher", "fisher_markov", "laplacian", "lsdf", "variance"} <= set(able)
     assert "relieff" not in able
     assert "consensus_selector" not in able
     # More memory alone would change nothing: --by-parts is given.
-    assert "Or read it into memory: omit --by-parts" in errors
+    assert "or read it into memory: omit --by-parts" in errors
     ball = ("--method", "laplacian", "--set", "radius=1")
     code, _, errors = rank(table, *LABELS, *ball, "--by-parts")
     assert code == 1
@@ -250,8 +250,8 @@ def test_filling_as_in_memory(ranking, gaps, impute, scale):
     assert found["data"] == {**expected["data"], "kind": "stored, float64"}
     assert [note for note in found["notes"] if "missing" in note or "any value" in note] == [
         "Left out 1 column without any value: 'nothing'.",
-        "8 of 2,400 values are missing in 3 of 10 columns ('f3', 'f8', 'f9'); --impute none "
-        "refuses missing values.",
+        "8 of 2,400 values are missing in 3 of 10 columns ('f3', 'f8', 'f9'). With --impute "
+        "none, missing values raise an error.",
     ]
 
 
@@ -273,14 +273,14 @@ def test_missing_and_infinite_values_are_named(rank, gaps, tmp_path, values):
     assert code == 1
     assert (
         "gaps.parquet: 3 of 2,160 values are missing in 2 of 9 columns ('f3', 'f8'), the first in "
-        "row 151. Impute them with --impute median or mean"
+        "row 151. Use --impute median or mean"
     ) in errors
     columns = columns_of(values)
     columns["f7"] = np.where(np.arange(N_ROWS) == 99, np.inf, columns["f7"])
     path = write(tmp_path / "endless.parquet", columns)
     code, _, errors = rank(path, "--label", "class", "--drop", "patient", "--by-parts")
     assert code == 1
-    assert "endless.parquet, row 100: column 'f7' is infinite." in errors
+    assert "endless.parquet, row 100: the value of 'f7' is infinite." in errors
 
 
 @pytest.mark.parametrize("ending", ["parquet", "feather", "csv", "tsv"])
@@ -555,7 +555,7 @@ def test_pieces_and_threads_follow_the_limit(table, monkeypatch):
     # A limit below the needs of the libraries is raised to these needs.
     assert by_parts.pieces_for(opened, 1, 8) == by_parts.pieces_for(opened, 96 << 20, 8)
     monkeypatch.setattr(by_parts, "_ROW_WITH_TEXT", 1 << 20)
-    problem = r"takes 324\.2 MB of memory \(240\.0 MB .* limit of 300.* --max-memory 325MB\."
+    problem = r"requires 324\.2 MB of memory \(240\.0 MB .* limit is 300.* --max-memory 325MB\."
     with pytest.raises(InputError, match=problem):
         by_parts.pieces_for(opened, 300 << 20, 8)
     assert by_parts.pieces_for(opened, 325 << 20, 8)[0] == 1

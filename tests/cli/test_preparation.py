@@ -33,8 +33,8 @@ def test_missing_and_infinite_values(iris, rank):
     code, text_out, errors = rank("--label", "species")
     assert (code, "missing values were replaced by the median" in text_out) == (0, True)
     assert errors == (
-        "Note: 2 of 600 values are missing in 1 of 4 columns ('sepal length'); --impute none "
-        "refuses missing values.\n"
+        "Note: 2 of 600 values are missing in 1 of 4 columns ('sepal length'). With --impute none, "
+        "missing values raise an error.\n"
     )
     iris.write_text(text.replace("p1,4.9", "p1,inf"))
     code, _, errors = rank("--label", "species", "--impute", "median")
@@ -58,7 +58,7 @@ def test_a_column_that_lacks_most_values_is_named(tmp_path, capsys):
     path = tmp_path / "t.csv"
     path.write_text("x,gaps,class\n1,,a\n2,,a\n4,,b\n5,3,b\n")
     assert run(["rank", str(path), "--label", "class", "--no-validate"]) == 0
-    assert "'gaps' lacks 75% of its values" in capsys.readouterr().err
+    assert "'gaps' has 75% missing values." in capsys.readouterr().err
 
 
 def test_a_comparison_imputes_from_the_training_rows(tmp_path, capsys):

@@ -111,7 +111,7 @@ def test_no_group_is_split_when_a_ranking_is_validated(study, fits):
     assert (all(seen), len(seen) > 10) == (True, True)
     assert split["validation"]["estimate"]["value"] > 0.9
     assert whole["validation"]["estimate"]["value"] < 0.8
-    note = "Rows with the same 'patient' stay together in every split and resample (16 groups)."
+    note = "Rows with the same 'patient' are kept together in every split and resample (16 groups)."
     assert note in whole["notes"]
     assert note not in split["notes"]
 
@@ -217,7 +217,7 @@ def test_centred_values_are_ranked(study, tmp_path):
     ("rows", "error", "words"),
     [
         ("x\n1\n2\n", UsageError, "--center-batches subtracts the mean of each batch"),
-        ("x,b\n1,u\ninf,u\n3,v\n", InputError, "row 2: column 'x' is infinite"),
+        ("x,b\n1,u\ninf,u\n3,v\n", InputError, "row 2: the value of 'x' is infinite"),
     ],
 )
 def test_invalid_centring(rows, error, words, tmp_path):
@@ -243,8 +243,8 @@ def test_a_sparse_table_becomes_dense_if_it_fits():
     how = Preparation("none", center_batches=True)
     data, _, notes, _ = settle_values(table, how)
     np.testing.assert_array_equal(data.X, center_batches(X, batches))
-    assert notes == ["Centring within batches turned the sparse table into a dense one."]
-    with pytest.raises(InputError, match="sparse, but --center-batches needs a dense array"):
+    assert notes == ["Centring within batches converted the sparse table to a dense array."]
+    with pytest.raises(InputError, match="sparse, but --center-batches requires a dense array"):
         settle_values(table, how, max_memory="50KB")
 
 
@@ -267,7 +267,7 @@ def test_batches_confounded_with_classes_or_pairs_are_reported():
     batches = ["u"] * 10 + ["v"] * 10
     must, cannot = [(i, i + 1) for i in range(0, 10, 2)], [(i, i + 10) for i in range(5)]
     found = design(batches, pairs=Pairs(must, cannot))
-    assert found[0].startswith("Every must-link lies within a batch and every cannot-link between")
+    assert found[0].startswith("Every must-link is within a batch and every cannot-link is between")
     assert design(batches, pairs=Pairs(must[1:], cannot)) == []
     assert design(batches, pairs=Pairs([*must, (0, 12)], cannot)) == []
     assert design(batches, pairs=Pairs(must, [*cannot, (6, 9)])) == []

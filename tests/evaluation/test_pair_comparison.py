@@ -187,7 +187,7 @@ def test_labels_and_pairs_side_by_side(problem):
     assert both.held_out_pairs.mean_auc == by_pairs.held_out_pairs.mean_auc
     assert both.held_out_pairs.methods == ("constraint", "worst")
     text = " ".join(both.summary)
-    assert "Methods that use labels are not evaluated on pairs: fisher." in text
+    assert "Methods with labels are not evaluated on held-out pairs: fisher." in text
     assert text.count("Supervision") == 1
     assert compare({"fisher": FisherScore()}, X, y, pairs=pairs).held_out_pairs is None
 

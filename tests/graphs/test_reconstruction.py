@@ -571,5 +571,5 @@ def test_certified_gaps_are_reported(gaps, unsolved, certain):
     assert "solver='exact'" not in str(caught[0].message)
     near = replace(found, largest_gap=1e-2, gaps=np.array([0.011, 0.01, 0.0]))
     assert near.unsolved.tolist() == [0]
-    with pytest.warns(ConvergenceWarning, match=r"within 0.01 of .*pass solver='exact', or, if a"):
+    with pytest.warns(ConvergenceWarning, match=r"within 0.01 of .*pass solver='exact', or rerun"):
         near.warn_unsolved()

@@ -227,7 +227,7 @@ def test_no_standard_errors_if_most_samples_have_the_same_neighbour():
     # In many dimensions, the centre is closer to each sample than other samples are.
     X[17] = 0.5
     assert sampled.sampled_edges(X, 5, queries([], range(100))).largest_hub > 0.9
-    with pytest.warns(UserWarning, match=r"No feature has .* a neighbour of \d+% of the drawn"):
+    with pytest.warns(UserWarning, match=r"features are NaN.* a neighbour of \d+% of the drawn"):
         found = fit_of(X)
     assert np.isnan(found.standard_errors_).all()
     assert np.isfinite(found.scores_).all()
@@ -372,7 +372,7 @@ def test_few_samples_outside_memory_stay_there(tmp_path):
 def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, sizes):
     sizes(QUERIES=100)
     np.save(tmp_path / "X.npy", X)
-    with pytest.warns(UserWarning, match=r"300 samples stored .* only 100 of them"):
+    with pytest.warns(UserWarning, match=r"300 samples stored .* only 100 samples"):
         found = ls.LaplacianScore(random_state=0).fit(tmp_path / "X.npy")
     expected = ls.LaplacianScore(random_state=0, max_queries=100).fit(X)
     assert_allclose(found.scores_, expected.scores_, rtol=1e-10)
@@ -383,7 +383,7 @@ def test_samples_outside_memory_are_drawn_if_they_are_many(X, tmp_path, sizes):
 )
 def test_other_ways_to_find_neighbours_need_samples_in_memory(X, parameters, tmp_path):
     np.save(tmp_path / "X.npy", X)
-    with pytest.raises(ValueError, match="needs the samples in memory"):
+    with pytest.raises(ValueError, match="requires the samples in memory"):
         ls.LaplacianScore(**parameters).fit(tmp_path / "X.npy")
 
 
@@ -392,11 +392,11 @@ def test_too_many_neighbours_or_labels_outside_memory_are_refused(X, y, tmp_path
     sizes(MOST_LISTED=400, MOST_LABELLED=20)
     np.save(tmp_path / "X.npy", X)
     some = ls.LaplacianScore(n_neighbors=10, max_queries=50, random_state=0)
-    with pytest.raises(ValueError, match="n_neighbors=10 for 50 samples makes 500 neighbours.*400"):
+    with pytest.raises(ValueError, match="n_neighbors=10 for 50 samples yields 500 .*400"):
         some.fit(tmp_path / "X.npy")
     some.set_params(max_queries=40).fit(tmp_path / "X.npy")
     assert hasattr(ls.LSDF(n_neighbors=10).fit(tmp_path / "X.npy", (X[:, 0] > 0)), "scores_")
-    with pytest.raises(ValueError, match="30 samples have a label.*at most 20 may.*any number"):
+    with pytest.raises(ValueError, match="30 samples have a label.*at most 20 labels.*any number"):
         ls.ConstrainedLaplacianScore(n_neighbors=1).fit(tmp_path / "X.npy", y)
 
 
@@ -480,10 +480,10 @@ def test_invalid_proposals_are_refused(X, proposals, message):
         ({"max_queries": 0}, "'max_queries' parameter"),
         ({"max_queries": 2.5}, "'max_queries' parameter"),
         ({"neighbors_transformer": "faiss"}, "'neighbors_transformer' parameter"),
-        ({"max_queries": 9, "radius": 1.0}, "radius and max_queries are given"),
+        ({"max_queries": 9, "radius": 1.0}, "radius and max_queries are alternative"),
         (
             {"max_queries": 9, "neighbors_transformer": KNeighborsTransformer()},
-            "neighbors_transformer and max_queries are given",
+            "neighbors_transformer and max_queries are alternative",
         ),
         ({"max_queries": 9, "n_neighbors": 300}, "n_neighbors=300"),
     ],

@@ -157,7 +157,7 @@ def test_csv_written_by_hand(tmp_path):
 def test_csv_with_another_word(line, tmp_path):
     file = tmp_path / "p.csv"
     file.write_text(f"a,b,link,drawn\n0,1,must,random\n{line}\n")
-    message = r"p.csv, line 3 has drawn=.* for the pair '1', '2'.*random, or adaptive"
+    message = r"p.csv, line 3 has drawn=.* for the pair '1', '2'.*random., or .adaptive"
     with pytest.raises(ValueError, match=message):
         Pairs.from_csv(file)
 
@@ -174,5 +174,5 @@ def test_frames(library):
     frame = library.DataFrame({**columns, "drawn": ["random", "ADAPTIVE"]})
     assert Pairs.from_frame(frame) == Pairs([(0, 1)], [(2, 3)], adaptive=[(2, 3)])
     odd = library.DataFrame({**columns, "drawn": ["random", None]})
-    with pytest.raises(ValueError, match=r"Row 1 .* for the pair 2, 3\. .*random, or adaptive"):
+    with pytest.raises(ValueError, match=r"Row 1 .* for the pair 2, 3\. .*random., or .adaptive"):
         Pairs.from_frame(odd)

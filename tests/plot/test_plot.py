@@ -442,7 +442,7 @@ def test_wrong_arguments():
     selector = FisherScore().fit(WINE, WINE_LABELS)
     with pytest.raises(TypeError, match="FisherScore has no path_"):
         plot.path(selector)
-    with pytest.raises(TypeError, match="for a Pipeline, its step"):
+    with pytest.raises(TypeError, match="or the fitted step of a Pipeline"):
         plot.scores(make_pipeline(FisherScore()).fit(WINE, WINE_LABELS))
     with pytest.raises(ValueError, match="names has 2 entries"):
         plot.scores(selector, names=["a", "b"])

@@ -219,7 +219,7 @@ def test_filtering(open_report):
     assert page.locator("#shown").inner_text() == "1 to 50 of 120 features"
     page.locator("#filter").fill("no such name")
     assert column(page, 2) == []
-    assert page.locator("#shown").inner_text() == "no feature matches"
+    assert page.locator("#shown").inner_text() == "no feature matches the filter"
     assert page.locator(".pages").is_hidden()
 
 

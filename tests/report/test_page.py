@@ -96,8 +96,8 @@ def test_the_reliability_of_a_ranking_is_on_the_page(without_pictures):
     assert page.count("How reliable is the ranking?") == 1
     assert "Held-out pairs: AUC " in page
     assert " (2 standard errors; chance " in page
-    assert "Better than chance (p = 0.025);" in page
-    assert "Not significantly better than chance" not in page
+    assert "performs significantly better than chance (p = 0.025) and " in page
+    assert "not significantly better than chance" not in page
     table = embedded(page)
     assert all(0 <= share <= 1 for share in table["frequency"])
     assert table["reason"][:3] == ["selected"] * 3
@@ -140,7 +140,7 @@ def test_an_insignificant_result_is_not_called_wrong(without_pictures, value):
     }
     summary["notes"] = ["Left out 1 column.", "scgs_like is a name."]
     page = render(summary)
-    assert "50 % by chance (no significant difference), 40 % in the same number of random" in page
+    assert "50 % by chance (no significant difference), 40 % with the same number of" in page
     assert "<li>Left out 1 column.</li>" in page
     assert "<li>scgs_like is a name.</li>" in page
 
@@ -148,7 +148,7 @@ def test_an_insignificant_result_is_not_called_wrong(without_pictures, value):
 @pytest.mark.parametrize(
     ("pairs", "words"),
     [
-        (None, "Without labels or pairs, nothing can be held out"),
+        (None, "Without labels or pairs, the performance on held-out data cannot"),
         (Pairs([(0, 1)], [(0, 2)]), "Cannot validate: at least 5 independent must-links"),
     ],
 )
@@ -177,14 +177,14 @@ def test_alarms():
     found |= {"selected": ["g1", "g2"], "selected_again": [0.0, 0.4]}
     assert alarms(found, 500) == [
         "The selection is unstable: over 5 resamples of half the samples, the mean selection "
-        "frequency is 0.20, counting highly correlated features (chance 0.004).",
+        "frequency is 0.20 if highly correlated features count as one (chance: 0.004).",
         "The same number of random features (0.70) separate held-out must-links from cannot-links "
         "better than the selected features (0.60).",
     ]
     found |= {"selected_again": [0.0, 0.4], "together": [0.0, 1.0]}
     assert alarms(found, 500)[0] == (
-        "The best feature, g1, was selected in none of 5 resamples of half the samples, nor was "
-        "a feature highly correlated with it."
+        "In 5 resamples of half the samples, neither the best feature, g1, nor any feature highly "
+        "correlated with it was selected."
     )
     better = {**estimate, "random_features": 0.5, "all_features": 0.9}
     found |= {"estimate": better, "better_than_chance": True, "together": [0.6, 0.4]}

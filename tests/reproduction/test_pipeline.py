@@ -118,7 +118,7 @@ def test_a_part_named_twice_is_made_once(toy):
         ({"paper": "toys"}, "There is no paper 'toys'. Choose one of: constraint-score-2008, "),
         (
             {"tables": [2, 3]},
-            "Available tables: 2, 5. Choose from these, or omit tables to make all.",
+            "Available tables: 2, 5. Choose from these, or omit tables to create all.",
         ),
         ({"figures": [9]}, "toy has no figure 9 with results. Available figures: 1."),
         ({"tables": 2}, r"tables=2, but tables must be a list of numbers. Write tables=\[2\]"),

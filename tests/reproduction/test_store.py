@@ -105,7 +105,7 @@ def test_a_modified_row_is_ignored_and_replaced(store, change):
     store.keep(other, {"value": 2}, 0.1)
     with closing(sqlite3.connect(store.path)) as connection, connection:
         connection.execute(f"UPDATE results SET {change} WHERE run = {UNIT.run}")
-    with pytest.warns(UserWarning, match=r"^Ignoring 1 row of .*results.sqlite, modified"):
+    with pytest.warns(UserWarning, match=r"^Ignoring 1 row of .*results.sqlite that another"):
         assert set(store.find([UNIT, other])) == {other}
     assert store.keep(UNIT, {"value": 3}, 0.2).result == {"value": 3}
     assert store.find([UNIT, other])[UNIT].result == {"value": 3}
@@ -215,7 +215,7 @@ def test_a_store_of_results_without_a_protocol(store):
     connection.execute("PRAGMA application_id = 0x6C6B736C")
     connection.commit()
     connection.close()
-    with pytest.raises(StoreError, match="by another version of linkselect.* Move it to"):
+    with pytest.raises(StoreError, match="by another version of linkselect.* Move this file to"):
         store.find([UNIT])
 
 

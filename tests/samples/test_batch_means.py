@@ -113,9 +113,7 @@ def test_many_features():
 
 
 def test_a_sample_alone_in_a_batch_is_reported():
-    with pytest.warns(
-        UserWarning, match="1 batch has only one sample, so all features of this"
-    ):
+    with pytest.warns(UserWarning, match="1 batch has only one sample, so all features of this"):
         found = center_batches(X, BATCHES)
     assert_array_equal(found[5], np.zeros(4))
 

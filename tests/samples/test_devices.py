@@ -123,7 +123,7 @@ def test_a_device_without_float64_is_refused(cancer):
         kind = strict.float32 if array.dtype.kind == "f" else None
         return strict.asarray(array, dtype=kind, device=place)
 
-    with pytest.raises(GuidedTypeError, match="no float64"):
+    with pytest.raises(GuidedTypeError, match="require float64"):
         fit_there(ls.FisherScore(), put, *cancer)
 
 

@@ -21,7 +21,7 @@ def test_neighbours_need_labels(wine):
         selector.fit(X, pairs=pairs)
     with pytest.raises(ValueError, match="y contains only the class 7, but NearestNeighborSFS"):
         selector.fit(X, np.full(len(y), 7))
-    with pytest.raises(ValueError, match="y has no labels, but NearestNeighborSFS compares"):
+    with pytest.raises(ValueError, match="y contains no labels, but NearestNeighborSFS"):
         selector.fit(X, np.full(len(y), -1))
     with pytest.raises(ValueError, match=r"needs at least 2 classes, but y has only one class"):
         selector.fit(X, np.where(y == 0, 5, -1))

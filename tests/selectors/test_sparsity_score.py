@@ -87,7 +87,7 @@ def test_wild_scales_are_ranked(rng):
 
 def test_duplicate_samples_are_reconstructed_and_scores_stay_finite(rng):
     X = np.repeat(rng.normal(size=(6, 4)), 2, axis=0)
-    with pytest.warns(UserWarning, match="All 4 non-constant .* score 0.*Scale the features") as caught:
+    with pytest.warns(UserWarning, match="All 4 non-constant .* 0.*Scale the features") as caught:
         fitted = ls.SparsityScore().fit(X)
     assert len(caught) == 1
     assert_array_equal(fitted.scores_, 0.0)

@@ -162,8 +162,7 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
         )
     if _max_precision_float_dtype(here.xp, here.device) != here.xp.float64:
         raise GuidedTypeError(
-            f"Scores are computed in float64, but the device of X, {here.device}, does not support "
-            "float64.",
+            f"Scores require float64, which the device of X ({here.device}) does not support.",
             TO_THE_CPU,
             "X",
         )
@@ -365,14 +364,14 @@ class Given:
         """
         if isinstance(y, Pairs):
             raise GuidedTypeError(
-                "The argument y must contain one label per sample, but it is a Pairs object.",
+                "The second argument, y, must have one label per sample, but it is a Pairs object.",
                 "Pass pairs by keyword: .fit(X, pairs=pairs), or .fit(X, y, pairs=pairs).",
                 "y",
             )
         listed = isinstance(y, list | tuple) and len(y) > 0
         if listed and all(isinstance(one, tuple) and len(one) == 2 for one in y):
             raise GuidedTypeError(
-                f"The argument y must contain one label per sample, but y[0] is {y[0]!r}.",
+                f"The second argument, y, must have one label per sample, but y[0] is {y[0]!r}.",
                 f"Pass pairs by keyword: .fit(X, pairs=Pairs(must=[{y[0]!r}, ...], cannot=[...])).",
                 "y",
             )
@@ -430,7 +429,6 @@ def _warn_of_order(of_samples: Any, of_labels: Any) -> None:
         return
     if len(of_samples) == len(of_labels) and set(of_samples) == set(of_labels):
         warn_user(
-            "The index of y lists the rows of X in a different order, but labels are matched by "
-            "position.",
+            "The indexes of X and y differ in order, but labels are matched by position.",
             hint="Pass y.loc[X.index] to match labels by index.",
         )

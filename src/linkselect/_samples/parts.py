@@ -374,8 +374,7 @@ class Parts(Samples):
     def refusal(self, who: str, hint: str = TAKE_ROWS) -> GuidedTypeError:
         """Return the error for a computation that requires all samples in memory."""
         return GuidedTypeError(
-            f"{who} requires all samples in memory, but X is {self.stored.label}, which is read "
-            "part by part.",
+            f"{who} requires all samples in memory, but {self.stored.label} is read part by part.",
             hint,
             "X",
         )

@@ -41,7 +41,7 @@ _LEAST_LIMIT = 96 << 20
 
 
 def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | None) -> str | None:
-    """Return the reason for reading a table in parts; None if it is read at once."""
+    """Return the reason for reading a table in parts; None if it is read as a whole."""
     asked = "--scheduler" if scheduler is not None else "--by-parts" * asked_for
     if not path.exists():
         return None  # reading it raises the error
@@ -78,7 +78,7 @@ def opened(
     path, read
         The table and the options for reading it.
     by_parts : bool
-        Whether to read it in parts.
+        Whether to read the table in parts.
     scheduler : str or None
         The address of a Dask cluster that reads the parts.
     bar : bool

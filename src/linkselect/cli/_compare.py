@@ -159,7 +159,7 @@ def compare(
     how.check()
     data = read_table(table, kept_beside(pairs, read))
     if top is not None and not 1 <= top <= len(data.names):
-        raise UsageError(f"--top must be 1 to {len(data.names)}, the number of features.")
+        raise UsageError(f"--top must be between 1 and {len(data.names)}, the number of features.")
     choices = _chosen(methods, "pairs" if pairs is not None else supervision.labelled_rows(data))
     links, about_pairs = (None, []) if pairs is None else supervision.pairs_of(pairs, data)
     selectors = {one.name: _selector(one, on_conflict, seed, prepare.scale) for one in choices}
@@ -220,7 +220,7 @@ def _together(selectors: dict[str, Any], data: Table, links: Any) -> tuple[bool,
         return False, []
     joined = [supervision.together(one, data, links)[0] for one in by_pairs]
     if any(one is None for one in joined):  # labels imply too many pairs
-        return False, ["Methods that use pairs ignore the labels, which only measure the accuracy."]
+        return False, ["Labels are used only to measure accuracy, not by methods that use pairs."]
     return True, []
 
 
@@ -307,7 +307,7 @@ def _classifier(name: Classifier, seed: int) -> Any:
 _TOO_FEW = {
     "split": "In each split, only pairs of two training rows are used. Add pairs, or choose a "
     "smaller --test-size or another --seed.",
-    "fold": "In each fold, some pairs are held out. Add pairs, or choose another --folds.",
+    "fold": "In each fold, some pairs are held out. Add pairs, or change --folds.",
 }
 
 

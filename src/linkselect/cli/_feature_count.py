@@ -64,7 +64,7 @@ def keep_number(
     Parameters
     ----------
     selector : fitted selector
-        The selector. It is refitted if its result depends on the number of features.
+        The selector, which is refitted if its result depends on the number of features.
     wanted : int, float or "auto"
         The value of --n-features.
     X, y

@@ -27,10 +27,11 @@ class FeatureOptions:
     Parameters
     ----------
     keep
-        Features that are always selected and ranked first, separated by commas. They count towards
-        --n-features, and searches start from them. Repeat the option for each name with a comma.
+        Features that are always selected and ranked first, separated by commas. These features
+        count towards --n-features, and searches start from them. Repeat the option for each name
+        that contains a comma.
     exclude
-        Features that are never selected and do not influence other features. They remain in the
+        Features that are never selected and do not influence other features, but remain in the
         ranking.
     groups
         Groups of features that are selected together or not at all. Pass patterns separated by

@@ -68,7 +68,7 @@ class Output:
         more : dict of str to path, optional
             Further output tables, keyed by their options.
         copied : path, optional
-            The input table. An .h5ad file for --out is a copy of it that contains the results.
+            The input table. An .h5ad output is a copy of this table that contains the results.
         """
         tables = {"--out": self.out, **(more or {})}
         for option, path in tables.items():

@@ -39,10 +39,11 @@ class Preparation:
     scale
         The scaling of each feature.
     impute
-        The value that replaces missing values in a column. With `none`, they raise an error.
+        The value that replaces missing values in a column. With `none`, missing values raise an
+        error.
     center_batches
-        Subtract the mean of each batch from its rows. Requires --batch. If batches coincide with
-        classes, this also removes the differences between classes.
+        Subtract the mean of each batch, as defined by --batch, from its rows. If batches coincide
+        with classes, centring also removes the differences between classes.
     """
 
     scale: Scale = "minmax"
@@ -199,8 +200,8 @@ def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValue
     Parameters
     ----------
     selectors : iterable of selectors
-        Their parameter `scale` is changed from "auto" to "range" if any value is negative before
-        scaling.
+        The parameter `scale` of these selectors is changed from "auto" to "range" if any value is
+        negative before scaling.
     prepare : Preparation
         The preparation of the values.
     seen : ColumnValues
@@ -251,7 +252,7 @@ def _too_large() -> InputError:
 def _refuse_faint(table: Table, extent: FloatArray) -> None:
     """Raise an error that lists the features whose range is too small for squared differences.
 
-    The library raises a similar error without the names. Scaling the features avoids the error.
+    The library raises a similar error without feature names. Scaling the features avoids it.
     """
     from linkselect._samples.samples import FAINT
 
@@ -282,12 +283,12 @@ def _about_missing(table: Table, n_missing: IntArray, impute: Impute) -> str:
     if impute == "none":
         first = first_place(table.X, np.isnan)[0] + 1
         raise InputError(
-            f"{table.source}: {many_of} missing {where}. The first is in row {first:,}. Use "
+            f"{table.source}: {many_of} missing {where}, the first in row {first:,}. Use "
             "--impute median or mean to impute them, or --drop to leave columns out."
         )
     worst = int(n_missing.argmax())
     share = n_missing[worst] / table.X.shape[0]
-    most = f" In {shown(table.names[worst])}, {share:.0%} are missing." if share > 0.5 else ""
+    most = f" {shown(table.names[worst])} has {share:.0%} missing values." if share > 0.5 else ""
     return f"{many_of} missing {where}.{most} With --impute none, missing values raise an error."
 
 
@@ -302,7 +303,7 @@ def _listed(table: Table, places: IntArray) -> str:
 def _replacements(
     X: Stored, seen: ColumnValues, prepare: Preparation, seed: int
 ) -> tuple[FloatArray, list[str]]:
-    """Return the value that replaces missing values in each column, and notes on it.
+    """Return the value that replaces missing values in each column; also return notes.
 
     The entries for columns without missing values are arbitrary.
     """

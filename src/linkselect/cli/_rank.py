@@ -79,11 +79,11 @@ def rank(
         library as package.module:Class. The default, link_selector, uses all labels and pairs, and
         also works without them.
     n_features
-        The number of features to keep, a fraction such as 0.1, or auto. auto keeps at most 300
-        features. If the method has an optimum of its own, auto uses it. For link_selector, this is
-        the smallest number of features that explain 90 % of what all features explain. For other
-        methods, auto uses the smallest number within 1 percentage point of the best held-out
-        accuracy if there are labels, and otherwise half of the features.
+        The number of features to keep, a fraction such as 0.1, or auto. With auto, at most 300
+        features are kept, and the number is the method's own optimum if there is one. For
+        link_selector, the optimum is the smallest number of features that explain 90 % of what all
+        features explain. For methods without an optimum, auto uses the smallest number within 1
+        percentage point of the best held-out accuracy if there are labels, and otherwise half.
     pairs
         A CSV file with the header a,b,link, where link is must or cannot, or a JSON file. If
         --label is also passed, methods that use pairs combine pairs and labels.
@@ -95,8 +95,8 @@ def rank(
         Write the table with only the selected features, unscaled, in any table format of --out.
     validate
         Estimate the reliability of the ranking: performance on held-out pairs or labels, a test
-        against chance, selection frequencies, and highly correlated features. For this, the method
-        is fitted another 12 to 220 times, depending on the size of the table.
+        against chance, selection frequencies, and highly correlated features. The validation
+        fits the method another 12 to 220 times, depending on the size of the table.
     resamples
         The number of resamples for selection frequencies, each with half of the samples. The
         default is 10 to 50, depending on the method and the size of the table.
@@ -111,8 +111,8 @@ def rank(
         Read a Parquet file or folder, NPY file, Zarr array or .h5ad file in parts even if it fits
         in memory.
     scheduler
-        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786. Its
-        workers need access to the same files.
+        The address of a running Dask cluster that reads the parts, such as tcp://10.0.0.1:8786. The
+        workers of the cluster need access to the same files.
     """
     output.check({"the table": table, "--pairs": pairs}, {"--select": select}, table)
     read = kept_beside(pairs, read)
@@ -231,7 +231,7 @@ def _job(
 
 
 def _about_design(job: RankingJob, read: Reading, validate: bool, p_values: bool) -> list[str]:
-    """Return notes on the use of groups and batches, or that a table read in parts ignores them."""
+    """Return notes on how groups and batches are used."""
     if not job.by_parts:
         tests = validate or p_values
         return supervision.about_design(job.data, job.links, read, job.prepare, tests)
@@ -315,7 +315,7 @@ def _selected(
     if shows_progress and not by_parts:
         _show_progress(selector)
     # The requirements of a method of another library are known only from its errors.
-    labels = "If the method requires labels, specify their column with --label COLUMN."
+    labels = "If the method requires labels, specify the label column with --label COLUMN."
     else_try = labels if y is None and not job.choice.is_ours else ""
     with (
         supervision.explained(job.choice.options, by_parts, else_try),

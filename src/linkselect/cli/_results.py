@@ -86,7 +86,7 @@ def write_ranking(
     escape_formulas : bool
         Whether to put a quote before names that a spreadsheet would evaluate as formulas.
     table : Path
-        The input table. An .h5ad output is a copy of it.
+        The input table. An .h5ad output is a copy of this table.
     array : str or None
         The name of the ranked array or layer of the table.
     """

@@ -27,7 +27,7 @@ def check_selected(path: Path | None, table: Path, by_parts: bool) -> None:
 
 
 def write_selected(path: Path, selector: Any, data: Table, read: Reading) -> None:
-    """Write the ids, the selected features (unscaled, in their original order) and the labels."""
+    """Write the IDs, the selected features (unscaled, in their original order) and the labels."""
     places = {name: place for place, name in enumerate(data.names)}
     kept = np.array(sorted(places[name] for name in selector.get_feature_names_out()))
     data = data.with_features(kept)

@@ -48,10 +48,10 @@ def about_rows(selectors: Mapping[str, Any], table: Table) -> list[str]:
     names = [name for name, one in selectors.items() if described(one).sees == "labels"]
     if not names or labelled_rows(table) != "some":
         return []
-    is_labelled = table.codes() >= 0
+    known = table.codes() >= 0
     return [
-        f"{_listed(names)} use{'s' * (len(names) == 1)} only the labelled rows ({is_labelled.sum():,} "
-        f"of {len(is_labelled):,}). link_selector, lsdf, scgs and similarity_constraint use all rows."
+        f"{_listed(names)} use{'s' * (len(names) == 1)} only the labelled rows ({known.sum():,} "
+        f"of {len(known):,}). link_selector, lsdf, scgs and similarity_constraint use all rows."
     ]
 
 
@@ -77,8 +77,8 @@ def check_supervision(selectors: Mapping[str, Any], table: Table, pairs: Pairs |
         by_either = method.sees == "pairs" and method.needs and pairs is None
         if "labels" in method.needs and table.labels is None:
             raise UsageError(
-                f"{name} requires labels. Specify their column with --label COLUMN, or choose a "
-                "method that does not use labels, such as laplacian."
+                f"{name} requires labels. Specify the label column with --label COLUMN, or choose "
+                "a method that does not use labels, such as laplacian."
             )
         if by_either and table.labels is None:
             raise UsageError(
@@ -178,7 +178,7 @@ def about_design(
 
 
 def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -> str | None:
-    """Return a note if must-links are all within, and cannot-links all between batches."""
+    """Return a note if all must-links are within, and all cannot-links between batches."""
     ids = range(table.X.shape[0]) if table.ids is None else table.ids
     batch_of = {sample: batch for sample, batch in zip(ids, batches, strict=True) if batch}
     inside = [
@@ -224,7 +224,7 @@ def _suspect_columns(table: Table) -> Iterator[str]:
             for name in suspects
         ]
         listed = ", ".join(map(shown, suspects))
-        yield f"Columns that may not be features: {listed}. Pass {''.join(options)}or --drop."
+        yield f"These columns may not be features: {listed}. Pass {''.join(options)}or --drop."
     if labels := [shown(name) for name in table.left_out if name.casefold() in like_labels]:
         yield f"If {labels[0]} contains class labels, pass --label {labels[0]}."
     if "-1" in table.classes and len(table.classes) > 2:
@@ -238,12 +238,12 @@ def _check_classes(name: str, table: Table) -> None:
     n_unlabelled = int((table.codes() < 0).sum())
     if not n_unlabelled:
         raise InputError(
-            f"{table.source}: every row has the label {only}, but {name} requires two classes."
+            f"{table.source}: every row has the label {only}, but {name} needs two or more classes."
         )
     raise InputError(
         f"{table.source}: the only label is {only} (unlabelled: {many(n_unlabelled, 'row')}), but "
-        f"{name} requires two classes. If NA, -1 or an empty cell denotes a class, replace it with "
-        "a name such as no, or omit --unlabelled and --missing."
+        f"{name} needs two or more classes. If NA, -1 or an empty cell denotes a class, replace it "
+        "with a name such as no, or omit --unlabelled and --missing."
     )
 
 

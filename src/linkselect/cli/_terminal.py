@@ -113,7 +113,7 @@ def wrapped(line: str, width: int) -> list[str]:
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
-    """Return a table with aligned columns: text in the columns in `left`, numbers in the others.
+    """Return a table with aligned columns; those in `left` contain text, the others numbers.
 
     If the table is wider than the terminal, text is wrapped in the last column and shortened in the
     others. If necessary, the table is split into blocks that repeat the first columns.
@@ -177,7 +177,7 @@ def progress(
     Parameters
     ----------
     show : bool
-        Whether to show the progress bar. With --quiet, it is never shown.
+        Whether to show the progress bar. With --quiet, no progress bar is shown.
     time_left : bool
         Whether to show the remaining time, assuming that all steps take about the same time.
 

@@ -264,7 +264,7 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
 def _rank(
     ranker: FoldRanker, track: Track, read: Read | None = None
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank features in each fold; their number is chosen there unless `read` limits them."""
+    """Rank the features in each fold, and choose their number there unless `read` limits it."""
     copy = ranker.with_number(largest_number(ranker.X.shape[1]))
     effort = ranker.effort()
     if ranker.kind == "labels":

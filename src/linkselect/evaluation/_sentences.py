@@ -64,7 +64,7 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
     yield f"{_with_all(found, held_out)}."
     unmeasured = [name for name in found.methods if name not in held_out.methods]
     if unmeasured:
-        yield f"Methods that use labels are not evaluated on pairs: {', '.join(unmeasured)}."
+        yield f"Methods with labels are not evaluated on held-out pairs: {', '.join(unmeasured)}."
     yield WORTH
 
 
@@ -125,8 +125,8 @@ def _against_chance(measure: Measure, level: float) -> str:
     chance = measure.value_text(measure.by_chance)
     if rest and beaten:
         return (
-            f"The following were not significantly better than a {RANDOM} of features ({chance}): "
-            f"{', '.join(rest)}."
+            f"The following methods were not significantly better than a {RANDOM} of features "
+            f"({chance}): {', '.join(rest)}."
         )
     several = len(measure.methods) > 1
     if beaten:

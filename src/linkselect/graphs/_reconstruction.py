@@ -208,8 +208,7 @@ def check_reconstruction(
             )
     if kind == "l1" and form == "tolerance" and not 0.0 < tolerance < np.inf:
         raise GuidedValueError(
-            f"tolerance={tolerance!r}, but the maximum reconstruction error must be a positive "
-            "number.",
+            f"tolerance={tolerance!r}, but the maximum error must be a positive number.",
             "Choose form='compensated', which does not require a tolerance. For exact "
             "reconstruction, call linkselect.graphs.reconstruction_weights(X, form='equality').",
             "tolerance",

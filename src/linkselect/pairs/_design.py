@@ -167,7 +167,7 @@ def _codes(frame: Any, name: Any, role: str) -> IntArray:
     except TypeError:
         raise GuidedTypeError(
             f"The column {role}={name!r} has values that cannot be compared, such as lists.",
-            "Convert them to text or numbers.",
+            "Convert the values to text or numbers.",
             role,
         ) from None
     return codes
@@ -192,7 +192,7 @@ def _links(
     kind: str,
     generator: np.random.Generator,
 ) -> IntArray:
-    """Return pairs of rows with equal `outer` and different `inner`, at most `most` at random."""
+    """Return pairs of rows with equal `outer` and different `inner`; draw at most `most` pairs."""
     rows = np.flatnonzero((outer >= 0) & (inner >= 0))
     rows = rows[np.lexsort((inner[rows], outer[rows]))]
     if not len(rows):

@@ -20,7 +20,7 @@ def draw_numbers(n_available: int, size: int, generator: np.random.Generator) ->
 
 
 def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArray:
-    """Return numbered pairs from all (i, j) with `start[i] <= j < start[i] + count[i]`.
+    """Return pairs by number, from all (i, j) with `start[i] <= j < start[i] + count[i]`.
 
     Examples
     --------

@@ -25,7 +25,7 @@ class Grouping(NamedTuple):
         return Grouping(*placed)
 
     def linked(self, row: int) -> BoolArray:
-        """Return a mask of the samples that are linked to a given sample of any class."""
+        """Return a mask of the samples linked to the given sample, which must have a class."""
         others = (self.classes == self.classes[row]) | (self.parts != self.parts[row])
         others[row] = False
         return others & (self.classes >= 0)

@@ -119,7 +119,7 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
         types = sorted({type(label).__name__ for label in labels[known]})
         raise GuidedValueError(
             f"y has labels of different types ({', '.join(types)}), which cannot be sorted.",
-            "Convert them to one type, for example with y.astype(str).",
+            "Convert the labels to one type, for example with y.astype(str).",
         ) from None
     return codes, classes
 

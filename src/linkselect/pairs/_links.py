@@ -149,8 +149,8 @@ def once(
 ) -> tuple[IntArray, BoolArray, FloatArray]:
     """Return the distinct links as read-only arrays, treating reversed links as duplicates.
 
-    Of duplicate links, the largest weight is kept. A link is adaptive only if all its duplicates
-    are adaptive, because a link that was also drawn independently of the data can be used for
+    The largest weight of duplicate links is kept. A link is adaptive only if all its duplicates are
+    adaptive, because a link that was also drawn independently of the data can be used for
     validation. A link that labels imply is kept only if its weight is greater than 1.
     """
     marks = np.zeros(len(links), dtype=bool) if adaptive is None else adaptive
@@ -315,7 +315,7 @@ def mark_adaptive(
         raise GuidedValueError(
             f"adaptive contains the pair ({ids[a]!r}, {ids[b]!r}), which is neither a must-link "
             "nor a cannot-link.",
-            "Pass only pairs that are also in must or cannot as adaptive.",
+            "In adaptive, pass only pairs that are also in must or cannot.",
             "adaptive",
         )
     return is_among(must, chosen, len(ids)), is_among(cannot, chosen, len(ids))

@@ -1,4 +1,4 @@
-"""Conversion of pairs from frames, and CSV and JSON files of pairs that preserve all ids."""
+"""Reading of pairs from data frames, and storage in CSV and JSON files that preserve all ids."""
 
 from __future__ import annotations
 
@@ -97,8 +97,8 @@ class Gathered:
         if word not in ("random", "adaptive"):
             raise GuidedValueError(
                 f"{where} has drawn={how!r} for the pair {pair[0]!r}, {pair[1]!r}.",
-                "The column drawn must contain random, or adaptive for pairs that were chosen by "
-                "looking at the samples.",
+                'The column drawn must contain "random", or "adaptive" for pairs that were chosen '
+                "by looking at the samples.",
             )
         try:
             ends = [self.codes[sample] for sample in pair]
@@ -222,7 +222,7 @@ def _read_lines(lines: Iterable[str], name: str) -> Gathered:
             if kind not in ("must", "cannot") or not a or not b or len(row) > len(names):
                 raise ValueError(
                     f"{line}: {','.join(row[at] for at in needed)} is not a pair. "
-                    "Each line must have two ids, then must or cannot, and nothing else."
+                    "Each line must contain two ids, followed by must or cannot, and nothing else."
                 )
             how = row[place["drawn"]] if "drawn" in place else "random"
             weight = row[place["weight"]] if "weight" in place else 1.0
@@ -317,7 +317,7 @@ def _check_given_back(
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Return whether two ids are equal and of the same type, because 1, 1.0 and True are equal."""
+    """Return whether two ids are equal and of the same type, which 1, 1.0 and True are not."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):

@@ -44,8 +44,8 @@ class Pairs:
         The number of rows of the data that row numbers refer to. If it is given, fitting without
         ids on data with another number of rows, such as a fold, raises an error.
     adaptive : iterable of 2-tuples, default=()
-        The pairs that were chosen by looking at the samples, as query strategies do. They are used
-        for ranking like other pairs, but cannot be used for validation. Default: none.
+        The pairs that were chosen by looking at the samples, for example by a query strategy. They
+        are used for ranking like other pairs, but cannot be used for validation. Default: none.
     must_weights, cannot_weights : array-like of float, optional
         The positive weights of the pairs, in the order of `must` and `cannot`. A pair of weight 2
         counts as two pairs. Default: 1 for each.

@@ -93,7 +93,7 @@ def legend_columns(names: Iterable[str], inches: float, size: float) -> int:
 
 
 def legend_under(part: Figure | SubFigure, ax: Axes, n_columns: int, size: float) -> None:
-    """Move the legend below the axes of a figure, where constrained layout makes room."""
+    """Move the legend below the axes; the constrained layout of the figure makes room for it."""
     lines, names = _legend_of(ax)
     ax.get_legend().remove()  # type: ignore[union-attr]
     place = {"loc": "outside lower center", "ncols": n_columns, "borderpad": 0.1}
@@ -136,15 +136,16 @@ def _draw_curve(ax: Axes, curve: Curve, place: int, n_curves: int) -> Any:
 def agreement(rankings: Mapping[str, Any], k: int = 10, ax: Axes | None = None) -> Axes:
     """Draw the pairwise agreement of rankings as an annotated heat map.
 
-    Values below the diagonal are Spearman rank correlations over all features. Values above it are
-    the proportions of the `k` best features that two methods have in common.
+    Values below the diagonal are Spearman rank correlations over all features. Values above the
+    diagonal are the proportions of the `k` best features that two methods have in common.
 
     Parameters
     ----------
     rankings : mapping of str to fitted selector or array-like
         For each method, a fitted selector or the ranks of all features, where 1 is the best rank.
     k : int, default=10
-        The number of best features to compare. If there are fewer features, all are compared.
+        The number of best features to compare. If there are fewer features, all of them
+        are compared.
     ax : matplotlib Axes, optional
         The axes to draw into. Default: a new figure.
 

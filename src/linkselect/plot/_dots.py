@@ -31,9 +31,9 @@ def draw_scores(
 ) -> None:
     """Draw the score of each feature as a dot, which is filled if the feature is selected.
 
-    The axis covers the range of the scores, so that similar scores remain distinguishable. It is
-    reversed if smaller scores are better. Features without a score have no dot, and infinite scores
-    are drawn at the edge.
+    The axis covers the range of the scores, so that similar scores remain distinguishable. The axis
+    is reversed if smaller scores are better. Features without a score have no dot, and infinite
+    scores are drawn at the edge.
     """
     low, high, is_log = _limits(values)
     better, worse = (high, low) if greater_is_better else (low, high)
@@ -107,7 +107,7 @@ def draw_frequencies(
 
 
 def _limits(values: FloatArray) -> tuple[float, float, bool]:
-    """Return axis limits for the finite values, and whether the axis is logarithmic."""
+    """Return the axis limits for finite scores, and whether the axis is logarithmic."""
     finite = values[np.isfinite(values)]
     if not finite.size:
         return -1.0, 1.0, False

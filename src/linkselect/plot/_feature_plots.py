@@ -75,11 +75,11 @@ def scores(
 def path(selector: Any, ax: Axes | None = None) -> Axes:
     """Draw the criterion after each added feature, and mark its optimum if there is one.
 
-    The optimum is marked only if values for different numbers of features are comparable. It is the
-    minimum for `SimilarityConstraintScore` and the maximum for `NearestNeighborSFS`. For other
-    selectors, the path contains the value of each feature at its selection, or decreases with every
-    added feature, so the first value is always the best. A dotted line marks the number of selected
-    features. If the criterion is estimated, a band shows ± 2 standard errors.
+    The optimum is marked only if values for different numbers of features are comparable. The
+    optimum is the minimum for `SimilarityConstraintScore` and the maximum for `NearestNeighborSFS`.
+    For other selectors, the path contains the value of each feature at its selection, or decreases
+    with every added feature, so the first value is always the best. A dotted line marks the number
+    of selected features. If the criterion is estimated, a band shows ± 2 standard errors.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
     >>> ax.get_xlabel()
     'number of features'
     """
-    hint = "Only selectors that perform a search have a path, such as SimilarityConstraintScore."
+    hint = "Only selectors that search, such as SimilarityConstraintScore, have a path."
     values = _fitted(selector, "path_", hint)
     errors = getattr(selector, "standard_error_", None)
     ax = axes_or_new(ax, 6.4, 3.6)
@@ -240,7 +240,7 @@ def _outline(selected: BoolArray) -> Any:
 
 
 def _fitted(selector: Any, attribute: str, hint: str) -> FloatArray:
-    """Return an attribute of a fitted selector as an array, or raise an error."""
+    """Return an attribute of a fitted selector as an array; raise an error if it is missing."""
     check_is_fitted(selector)
     found = getattr(selector, attribute, None)
     if found is None:

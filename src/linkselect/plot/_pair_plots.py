@@ -50,7 +50,8 @@ def pairs(
         The ID of each row, as used in the pairs. Default: the index of a pandas DataFrame,
         otherwise row numbers.
     max_pairs : int, default=1000
-        The approximate maximum number of pairs to draw. The legend reports the actual number.
+        The approximate maximum number of pairs to draw. The legend reports the number of drawn
+        pairs.
 
     Returns
     -------
@@ -123,8 +124,8 @@ def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) 
     """Draw the mean change in rank if each pair is left out, with the largest at the top.
 
     Bars of must-links are filled, and bars of cannot-links are hatched. The text next to a bar is
-    the feature whose rank changes most. Pairs without which the selector cannot be fitted come
-    first.
+    the name of the feature whose rank changes most. Pairs without which the selector cannot be
+    fitted come first.
 
     Parameters
     ----------

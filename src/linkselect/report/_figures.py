@@ -185,7 +185,7 @@ def comparison_caption(found: Comparison) -> str:
         text += (
             f" The heat map shows the proportion of the best {found.top} features that two methods "
             "have in common (above the diagonal) and the Spearman rank correlation of their "
-            "rankings (below the diagonal). Columns are numbered like rows."
+            "rankings (below the diagonal). Columns have the same numbers as rows."
         )
     return text
 

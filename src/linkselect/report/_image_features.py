@@ -49,7 +49,7 @@ def draw_both(
     name, title
         Passed to `draw_svg`.
     height, slim_height : float
-        Heights of the two versions in inches. By default, they are equal.
+        Heights of the two versions in inches. By default, both have the same height.
     """
     wide = draw_svg(lambda ax: draw(ax, False), name, title, WIDE, height)
     slim = draw_svg(

@@ -112,8 +112,8 @@ def summarize(
     dict
         A dictionary with the keys `schema_version`, `source`, `call`, `version`, `method`, `data`,
         `supervision`, `ranking`, `path`, `view`, `mask`, `validation`, `number_of_features`,
-        `profiles`, `alarms`, `notes`, `warnings` and `seconds`. Their types are defined in
-        `linkselect.report._schema.Summary`.
+        `profiles`, `alarms`, `notes`, `warnings` and `seconds`.
+        `linkselect.report._schema.Summary` defines the types of the values.
 
     Examples
     --------
@@ -351,7 +351,7 @@ def _notes(
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
 ) -> Iterator[str]:
-    """Yield the given notes (default: on ignored supervision) and notes on data and ranking."""
+    """Yield the given notes, or notes on ignored supervision, and notes on data and ranking."""
     n_constant, n_unscored = data["n_constant"], sum(one is None for one in ranking["score"])
     yield from map(plain_text, ignored if given is None else given)
     if n_conflicts := supervision.get("n_conflicts"):

@@ -222,8 +222,8 @@ def _obtain(
     places = " or ".join(map(str, folders(data_dir)))
     missing = (
         f"The data set {spec.name!r} requires the file {spec.file}, which is not in {places}. "
-        f"Source: {spec.source}. "
-        "Put the file there, or set its folder with data_dir=, --data-dir or LINKSELECT_DATA."
+        f"Source: {spec.source}. Put the file into this folder, or set its folder with data_dir=, "
+        "--data-dir or LINKSELECT_DATA."
     )
     if not fetch or not isinstance(spec.source, UciSource):
         raise DataNotFoundError(missing)

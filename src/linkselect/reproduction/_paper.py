@@ -126,7 +126,7 @@ def no_claims(_results: Results) -> Sequence[Claim]:
 
 @dataclass(frozen=True)
 class Series:
-    """Data of a line, of links between points, of points, or of bars.
+    """Data of a line, a set of links between points, a set of points, or a set of bars.
 
     Parameters
     ----------

@@ -330,8 +330,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         if known.unlabelled.all():
             if given.pairs is not None:
                 raise GuidedValueError(
-                    "Pairs were passed to ConsensusSelector, but no pair has both of its samples "
-                    "in X.",
+                    "Pairs were passed to ConsensusSelector, but no pair has both samples in X.",
                     "Pass pairs such as Pairs(must=[(0, 3)], cannot=[(0, 60)]), or omit pairs to "
                     "rank without supervision.",
                     "pairs",

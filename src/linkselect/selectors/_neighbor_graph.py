@@ -170,8 +170,8 @@ class GraphSelector(RankingSelector):
                 f"X has {many(n_samples, 'sample')} stored outside memory, so the nearest "
                 f"neighbours of only {n_queries:,} samples are computed and the scores are "
                 "estimates (see standard_errors_).",
-                hint=f"Pass max_queries={n_queries} to suppress this warning, or a larger number "
-                "for smaller errors.",
+                hint=f"Pass max_queries={n_queries} to suppress this warning, or more for smaller "
+                "errors.",
                 settings={"max_queries": str(n_queries)},
             )
         if n_queries is None or n_queries >= n_samples:

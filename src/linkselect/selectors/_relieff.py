@@ -90,8 +90,7 @@ def _discrete_mask(discrete: bool | ArrayLike | None, n_features: int) -> BoolAr
         return mask
     if not whole or given.min() < 0 or given.max() >= n_features:
         raise GuidedValueError(
-            f"discrete={discrete!r} is not a valid selection of the {many(n_features, 'feature')} "
-            "of X.",
+            f"discrete={discrete!r} is not valid for the {many(n_features, 'feature')} of X.",
             f"Pass True, a mask of {n_features} Booleans, or indices from 0 to {n_features - 1}.",
             "discrete",
         )

@@ -147,8 +147,7 @@ class SCGS(PairSelector):
                 f"SCGS did not converge within {many(found.n_iter, 'step')}: the violation of the "
                 f"optimality conditions is {found.violation:.2g}, which exceeds tol={self.tol:g}.",
                 ConvergenceWarning,
-                hint="Increase max_iter, tol or sparsity, decrease pair_weight, or standardise the "
-                "features.",
+                hint="Increase max_iter, tol or sparsity, decrease pair_weight, or standardise X.",
                 settings={"max_iter": "VALUE", "tol": "VALUE", "X": "standard"},
             )
         fitted = {

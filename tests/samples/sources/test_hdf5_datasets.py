@@ -103,7 +103,7 @@ def test_a_dataset_is_named_if_there_are_several(tmp_path, values):
 def test_a_dataset_in_no_file_is_refused(values):
     with h5py.File(io.BytesIO(), "w") as file:
         file["X"] = values
-        with pytest.raises(GuidedTypeError, match=r"not in a file .* Pass X\[:\]"):
+        with pytest.raises(GuidedTypeError, match=r"cannot be reopened .* Pass X\[:\]"):
             linkselect.open_stored(file["X"])
 
 

@@ -165,7 +165,7 @@ def test_a_full_disk_is_an_error(monkeypatch):
     usage = shutil.disk_usage(".")
     monkeypatch.setattr(shutil, "disk_usage", lambda folder: usage._replace(free=1000))
     with pytest.raises(
-        GuidedError, match=r"needs 3\.7 GiB of temporary disk space.* smaller row groups"
+        GuidedError, match=r"requires 3\.7 GiB of temporary disk space.* smaller row groups"
     ):
         parquet_tables.check_room_on_disk(1_000_000, 1000, 4)
 

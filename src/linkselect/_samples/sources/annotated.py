@@ -107,10 +107,8 @@ def _rows_of(X: Any) -> NDArray[Any]:
         rows = np.arange(stored.shape[0])
     if len(rows) * stored.shape[1] * stored.dtype.itemsize > VIEW_LIMIT:
         raise GuidedTypeError(
-            f"X is a view of {len(rows):,} rows of {stored.label}; views cannot be read part by "
-            "part.",
-            "Pass X.to_memory() if it fits in memory, or write these rows to a new file with "
-            "X.copy(PATH).",
+            f"Views such as X ({len(rows):,} rows of {stored.label}) cannot be read part by part.",
+            "Pass X.to_memory() if it fits in memory, or write it to a new file with X.copy(PATH).",
             "X",
         )
     return stored.take(rows)

@@ -111,8 +111,7 @@ class ParquetSource(Source):
         self.from_folders = {name: one for name, one in columns_of_folders if name not in known}
         if refused := [name for name in columns or () if name in self.from_folders]:
             raise GuidedValueError(
-                f"The column {refused[0]!r} of {label} comes from folder names, so it cannot be a "
-                "feature.",
+                f"Column {refused[0]!r} of {label} comes from folder names and is not a feature.",
                 f"Exclude it; read its values with open_stored(path).column({refused[0]!r}).",
                 "columns",
             )

@@ -187,8 +187,8 @@ def metadata_file(how: Reading) -> TableFile:
     assert how.metadata is not None
     if how.id_column is None:
         raise UsageError(
-            f"--metadata {how.metadata.name} is joined by sample ids. Choose the column with the "
-            "ids with --id-column."
+            f"--metadata {how.metadata.name} is joined by sample ids. Use --id-column to choose "
+            "the column of ids."
         )
     return TableFile(how.metadata, replace(how, **_OF_TABLE), "metadata")
 

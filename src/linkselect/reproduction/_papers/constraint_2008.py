@@ -10,8 +10,8 @@ of pairs, half of which are must-links. Where the paper is ambiguous, we made th
   of the sonar, so the two halves of a class contain different angles. With these halves, the
   accuracy of Variance is 52.8 % (published: 79.3 %). We therefore train on every second sample.
 - The numbers of features on faces are 20, 40, ..., 1,000. Over all 4,096 features of ORL, the mean
-  accuracy of Variance is 80.1 +- 9.9 % (published: 67.9 +- 9.9 %). With at most 1,000 features, it
-  is 67.2 +- 10.7 %, and the results of the other methods agree as well.
+  accuracy of Variance is 80.1 +- 9.9 % (published: 67.9 +- 9.9 %). With at most 1,000 features, the
+  mean is 67.2 +- 10.7 %, and the results of the other methods agree as well.
 - The accuracy in figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
 

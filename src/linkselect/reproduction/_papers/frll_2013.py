@@ -1,8 +1,8 @@
 """Pan, Wang, Song, Niu & Gu (2013). Fast feature ranking and its application to face recognition.
 
 The paper compares the accuracies of 1-NN and a linear SVM on three sets of face images, and the run
-times of the methods. It reports its results only as curves, so we check its claims about the curves
-instead. 5-fold cross-validation is repeated ten times. On Extended YaleB and PIE, each repetition
+times of the methods. It reports its results only as curves, so we check its claims about these
+curves. Five-fold cross-validation is repeated ten times. On Extended YaleB and PIE, each repetition
 uses 15 random images of each of ten people. Within each fold, features are ranked on the training
 rows, on which the cost of the SVM is also tuned by 3-fold cross-validation.
 

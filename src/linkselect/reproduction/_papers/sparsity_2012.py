@@ -11,8 +11,8 @@ training rows of each fold. The other methods rank them once, on all rows.
 
 On the small data sets, the highest accuracy is taken over all numbers of features, because in the
 paper, Fisher Score and Fisher-Markov are most accurate with all 13 features of Wine. On the two
-gene expression sets, it is taken over at most 400 features, where the curves in the paper end, so
-no method can select all features.
+gene expression sets, the highest accuracy is taken over at most 400 features, where the curves in
+the paper end. Consequently, no method can select all features.
 """
 
 from collections.abc import Callable, Mapping, Sequence

@@ -15,7 +15,7 @@ these choices:
   rows without a label. The wrapper SFS-1NN uses more labels: it evaluates 1-NN on the prototypes
   with the true classes of all training rows. No method uses a test row.
 - Table 3 contains averages over 1, 2, ... features up to r % of all, rounded up (the curves of
-  CNAE-9 end at 172 of 856 features). Table 8 searches for the lowest score in the same range.
+  CNAE-9 end at 172 of 856 features). In table 8, the lowest score is chosen in the same range.
 - The Laplacian Score, SPEC (its first style) and C4 use the complete graph of equations 1 and 15,
   in which each sample is also connected to itself. C3, C5, C6 and C7 use 5 neighbours including the
   sample itself.

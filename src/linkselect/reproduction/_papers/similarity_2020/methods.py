@@ -78,7 +78,7 @@ def ranking_of(unit: Unit, problem: LabelledSplit, n_features: int) -> Ranking:
     Parameters
     ----------
     unit : Unit
-        A unit with a method of `METHODS`. Its parameter "sigma" is the width of eps^S and eps^SS.
+        A unit whose method is in `METHODS`. Its parameter "sigma" is the width of eps^S and eps^SS.
     problem : LabelledSplit
         The rows and labels.
     n_features : int

@@ -193,7 +193,7 @@ def _ranks(accuracies: Mapping[str, Sequence[float]]) -> dict[str, NDArray[Any]]
 def new_must_links(groups: NDArray[Any], n_must: int) -> float:
     """Return the ratio of must-links within groups to given must-links (NML, equation 41).
 
-    Must-links are counted as ordered pairs of different rows. The same applies to `n_must`.
+    Must-links are counted as ordered pairs of different rows, both here and in `n_must`.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ PROTOCOL = {
 
 
 def semi_supervised_runs(n_runs: int) -> int:
-    """Return the number of runs of clustering experiments, which are slow: at most 20."""
+    """Return the number of runs of clustering experiments: at most 20, because they are slow."""
     return min(n_runs, 20)
 
 
