@@ -355,19 +355,20 @@ def with_kept_rows(lines, before):
 
 # Explanation of the columns of each table, which is written below its heading.
 LEGENDS = {
-    "On noise: pairs": "The last column gives a share of intervals, the others give shares of "
-    "tables.",
+    "On noise: pairs": "The last column gives a share of intervals; the other columns give shares "
+    "of tables.",
     "On noise: labels": "The first column gives the size (samples x features) or the share of the "
     "smaller class. The last three columns refer to the number of features that `choose_number` "
     "selects.",
-    "On noise: comparisons": "Both shares are those of tables in which methods were compared.",
-    "Single features": "The columns give shares of tables with a false positive, mean numbers of "
-    "features with q <= 0.1, and the false discovery rate.",
+    "On noise: comparisons": "Both shares refer to tables in which methods were compared.",
+    "Single features": "The columns give the share of tables with a false positive, the mean "
+    "number of features with q <= 0.1, and the false discovery rate.",
     "On real data: intervals": "The bias is the mean estimate minus the mean true value; the last "
     "columns give the coverage of the intervals.",
-    "On real data: random rankings": "The last column gives the share of runs with this "
-    "claim, which is always false.",
-    "On real data: power": "All columns refer to useful rankings from 20 + 20 disjoint pairs.",
+    "On real data: random rankings": "The last column gives the share of runs in which "
+    "this claim was made; it is always false.",
+    "On real data: power": "All columns refer to useful rankings obtained from 20 + 20 disjoint "
+    "pairs.",
 }
 
 

@@ -214,10 +214,10 @@ def write_page(done):
     n_mended = sum("failed_before" in line for line in done)
     mended = f" ({n_mended} failed at first and were fixed)" * bool(n_mended)
     said = (
-        f"We tested {len(done):,} files with seeds 0 to "
+        f"We tested {len(done):,} files generated with seeds 0 to "
         f"{max((line['seed'] for line in done), default=0):,}; "
         f"{sum(is_failure(line) for line in done)} failed{mended}. "
-        f"No process used more than {most} MB, including Python and libraries."
+        f"No process used more than {most} MB, including Python and all libraries."
     )
     before, rest = PAGE.read_text().split(START)
     table_text = "\n".join(lines)

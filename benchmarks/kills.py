@@ -217,8 +217,8 @@ def write_page(done):
         n_kills = sum(line["kills"] for line in some)
         lines.append(f"| {words} | {len(some)} | {n_kills or ''} | {listed} |")
     before, rest = PAGE.read_text().split(START)
-    said = f"There were {n_all} kills in total, with seeds from 0. The outcomes are given with "
-    said += "their counts."
+    said = f"Processes were killed {n_all} times in total, with seeds starting at 0. The last "
+    said += "column gives the outcomes and their counts."
     text = "\n".join([said, "", *lines])
     PAGE.write_text(f"{before}{START}\n{text}\n{END}{rest.split(END)[1]}")
 

@@ -280,8 +280,8 @@ def table_of(lines, equivalent, n_places, seed):
     """Return the lines of the page for a seed: the counts of each part."""
     ends = Counter(line["outcome"] for line in lines)
     table = [
-        f"Of {len(lines)} mutants (seed {seed}, {n_places:,} places), failed tests "
-        f"detected {ends['killed']}, timeouts {ends['hangs']} and crashes {ends['crashes']}.",
+        f"Of {len(lines)} mutants (seed {seed}, {n_places:,} places), {ends['killed']} were "
+        f"detected by failed tests, {ends['hangs']} by timeouts and {ends['crashes']} by crashes.",
         "",
         "| part | mutants | detected | equivalent | missed | share detected |",
         "|---|---|---|---|---|---|",

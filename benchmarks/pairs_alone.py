@@ -1,15 +1,13 @@
 """Measure the features that LinkSelector and others select from pairs, labels, both or neither.
 
-Prints the tables of docs/pairs_alone.md and with `--write` puts them there. Data sets keep all
-their columns. Results are kept in a file, so the same command resumes after an interruption:
+Prints the tables of docs/pairs_alone.md, and `--write` puts them there. It resumes where it ended:
 
     python benchmarks/pairs_alone.py --draws 2 --write    # about 15 minutes on 2 cores
     python benchmarks/pairs_alone.py --only "20 pairs" "all labels" --sets khan trace
     python benchmarks/pairs_alone.py --forget LinkSelector --write    # measure it again
 
 Half of the samples (at most 200) train, the other half (at most 200) tests, both scaled to [0, 1]
-by the training half. LinkSelector scales by itself and gets unscaled samples. If a method raises an
-error, None is kept in place of its accuracy.
+by the training half; LinkSelector gets unscaled samples. A method that raises an error yields None.
 """
 
 import argparse

@@ -105,9 +105,9 @@ def table(state):
 def write_page(state):
     before, rest = PAGE.read_text().split(START)
     said = (
-        f"There are {len(state['seeds'])} seeds, with one problem of each of {len(KINDS)} kinds. "
-        "The columns count problems that were compared, [refused or left open](#tolerance), and "
-        "failures.\n"
+        f"With each of {len(state['seeds'])} seeds, one problem of each of {len(KINDS)} kinds was "
+        "drawn. The columns give the numbers of problems that were compared, [refused or left "
+        "open](#tolerance), and of failures.\n"
     )
     PAGE.write_text(f"{before}{START}\n{said}\n{table(state)}\n{END}{rest.split(END)[1]}")
 

@@ -71,17 +71,17 @@ def test_values_cannot_be_changed():
 # Limits that a docstring or the guide states. No other limit is a promise.
 WEIGHTS = graphs.reconstruction_weights.__doc__
 PROMISES = [
-    ("SIGMA_ROWS", 2000, graphs.auto_sigma.__doc__, "With more than 2,000 samples"),
+    ("SIGMA_ROWS", 2000, graphs.auto_sigma.__doc__, "If there are more than 2,000 samples"),
     ("N_BINS", 5, MRMR.__doc__, "five bins"),
     ("CONVEX_SHARE", 0.999, SCGS.__doc__, "0.999 times the largest value"),
     ("CERTAIN_GAP", 1e-6, WEIGHTS, "certified to be at most 1e-6 (1 %"),
-    ("NEAR_GAP", 0.01, WEIGHTS, "relative duality gap is at most 1 %"),
+    ("NEAR_GAP", 0.01, WEIGHTS, "relative duality gap of each is at most 1 %"),
     ("MANY", 150, WEIGHTS, "150 samples with more than 150 features"),
     ("STEPS_PER_EXCHANGE", 5, WEIGHTS, "`5 min(n, d + 1) sqrt(n + d)`"),
     ("LEAST_STEP_LIMIT", 10_000, WEIGHTS, "at least 10,000"),
-    ("SLAB_BYTES", 32 * 2**20, "large_data.md", "one piece of at most 32 MB"),
+    ("SLAB_BYTES", 32 * 2**20, "large_data.md", "one part of at most 32 MB"),
     ("HELD_BYTES", 256 * 2**20, "large_data.md", "rows in pairs | 256 MB at a time"),
-    ("MOST_LISTED", 16_777_216, "large_data.md", "at most 16,777,216 neighbours"),
+    ("MOST_LISTED", 16_777_216, "large_data.md", "can be at most 16,777,216"),
 ]
 
 

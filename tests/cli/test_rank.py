@@ -51,8 +51,8 @@ def test_ranking_as_text(rank):
         "Held-out labels: 1-NN accuracy 0.96 ± 0.05 (2 standard errors; chance 0.34, random "
         "features 0.89, all features 0.96).",
         # There are six ways to choose two of four features.
-        "The selection performs significantly better than chance (p = 0.025) and not significantly "
-        "better than the same number of random features (p = 0.17).",
+        "The selection performs significantly better than chance (p = 0.025), but not "
+        "significantly better than the same number of random features (p = 0.17).",
         "Selection frequency over 50 resamples: mean 1.00 (1.00 if highly correlated features "
         "count as one).",
         "Highly correlated: petal length and petal width (r = 0.96).",

@@ -231,7 +231,7 @@ def test_a_batch_of_one_row_is_reported(tmp_path):
     (tmp_path / "t.csv").write_text("x,b\n1,u\n2,u\n3,w\n")
     table = read_table(tmp_path / "t.csv", Reading(batch="b"))
     data, _, notes, _ = settle_values(table, Preparation(center_batches=True))
-    assert notes[0].startswith("1 batch has only one sample, so all features of this sample become 0.")
+    assert notes[0].startswith("1 batch has only one sample, so all features of this sample")
     assert data.X[2, 0] == 0
 
 

@@ -96,7 +96,7 @@ def test_the_reliability_of_a_ranking_is_on_the_page(without_pictures):
     assert page.count("How reliable is the ranking?") == 1
     assert "Held-out pairs: AUC " in page
     assert " (2 standard errors; chance " in page
-    assert "performs significantly better than chance (p = 0.025) and " in page
+    assert "performs significantly better than chance (p = 0.025)" in page
     assert "not significantly better than chance" not in page
     table = embedded(page)
     assert all(0 <= share <= 1 for share in table["frequency"])

@@ -79,7 +79,9 @@ def _links_beside_labels(known: Supervision) -> tuple[IntArray, FloatArray]:
 
 
 def _large_groups(must: IntArray, known: Supervision) -> IntArray:
-    """Number the large must-linked groups that are separated by cannot-links; -1 for the others.
+    """Number the large must-linked groups that are separated by cannot-links.
+
+    Samples in other groups have the number -1.
 
     Two groups without a cannot-link between them may belong to the same class, so only the larger
     group is kept. A group that is contradicted by a cannot-link must contain a wrong link and is

@@ -100,7 +100,7 @@ def scgs(
     Raises
     ------
     FloatingPointError
-        If the squares of the values in X overflow.
+        Raised if the squares of the values in X overflow.
     """
     labelled = np.flatnonzero(~known.unlabelled)
     targets = np.zeros((X.shape[0], int(known.classes.max()) + 1))

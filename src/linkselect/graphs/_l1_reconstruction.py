@@ -59,7 +59,7 @@ def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
 
 
 def twin_weights(group: IntArray, first: IntArray) -> csr_array:
-    """Return weights that reconstruct each duplicate sample from the first equal other sample."""
+    """Return weights that reconstruct each duplicate sample from the first other duplicate."""
     n_samples = len(group)
     order = np.argsort(group, kind="stable")
     size = np.bincount(group)

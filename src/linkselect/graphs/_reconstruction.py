@@ -168,7 +168,7 @@ def reconstruction_weights(
     Warns
     -----
     ConvergenceWarning
-        If the relative gap to the optimum is not certified to be at most 1e-6 (1 % for the
+        Issued if the relative gap to the optimum is not certified to be at most 1e-6 (1 % for the
         first-order method) for some samples. The warning reports the number of these samples and
         their largest gap.
 

@@ -190,7 +190,7 @@ def sampled_edges(
 
 
 def _finds(number: IntArray, finder: IntArray, other: IntArray, n_samples: int) -> BoolArray:
-    """Return which samples of numbered edges find them, given neighbour lists of some samples."""
+    """Return a mask of the samples that find each edge, given lists of neighbours."""
     finds = np.zeros((len(number), 2), dtype=bool)
     mine = edge_numbers(finder, other, n_samples)
     place = np.minimum(np.searchsorted(number, mine), len(number) - 1)

@@ -149,8 +149,8 @@ def constrained_laplacian(
 
     The score is the variation between similar samples divided by the variation between dissimilar
     samples, so smaller scores are better. The weight of a sample is the sum of the weights of its
-    edges. These edges lead to neighbours and must-linked samples in variant "2011" (C5), and only
-    to neighbours in variant "2014" (C6).
+    edges. These edges join a sample to its neighbours and must-linked samples in variant "2011"
+    (C5), and only to its neighbours in variant "2014" (C6).
 
     Parameters
     ----------

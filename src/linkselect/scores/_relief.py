@@ -208,7 +208,7 @@ def _by_halves(
     n_features: int,
     n_jobs: int | None,
 ) -> Candidates | None:
-    """Return candidates such that each distance is computed only once for both samples.
+    """Return candidate neighbours, computing each distance only once for both samples.
 
     As in `_samples.neighbors`, a list of the smallest distances found so far per sample and class
     determines which entries of a tile are kept. The result is None if ties leave too many

@@ -208,7 +208,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def needs(self) -> tuple[Need, ...]:  # type: ignore[override]
-        """Supervision that is required by the members. The default members do not require any."""
+        """Supervision that is required by the members; none for the default members."""
         if isinstance(self.estimators, str):
             return ()
         members = self._checked_members()

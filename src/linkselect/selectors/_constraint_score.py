@@ -22,7 +22,7 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @with_parameters
 class ConstraintScore(PairSelector):
-    """Rank features by how much they differ on must-links relative to cannot-links.
+    """Rank features by how much they differ across must-links relative to cannot-links.
 
     Let `M` and `C` be the sums of `(f_i - f_j)^2` over must-links and over cannot-links. The score
     of a feature f is `M / C` (Constraint Score-1) or `M - weight * C` (Constraint Score-2); smaller

@@ -29,7 +29,7 @@ class _Walk(NamedTuple):
 
 
 class FeatureRules(Wrapper):
-    """Combine a selector with rules: keep or exclude features, select groups, drop copies.
+    """Combine a selector with rules that keep or exclude features, select groups or drop copies.
 
     Kept features are selected first and count towards the number of features. Searches start from
     them: `LinkSelector`, `MRMR`, `FCBF`, `TraceRatio`, `SimilarityConstraintScore`,

@@ -16,9 +16,9 @@ from linkselect.selectors._supervised_selectors import PairSelector
 class LSDF(GraphSelector, PairSelector):
     """Rank features by their variation between similar samples relative to cannot-links (LSDF).
 
-    Let the graph W contain must-links with weight `gamma` and, with weight 1, neighbours of which
-    at least one is unlabelled. Let C contain the cannot-links with weight 1, and let `Q(f; W)` be
-    the sum of `w_ij (f_i - f_j)^2` over the edges of W. The score of a feature f is
+    Let the graph W contain must-links with weight `gamma` and, with weight 1, pairs of neighbours
+    of which at least one is unlabelled. Let C contain the cannot-links with weight 1, and let
+    `Q(f; W)` be the sum of `w_ij (f_i - f_j)^2` over the edges of W. The score of a feature f is
     `Q(f; W) / Q(f; C)`; smaller is better.
 
     LSDF requires at least one cannot-link. It is not suitable if noise features outnumber the

@@ -18,9 +18,9 @@ from linkselect.selectors._wrapper import Wrapper, arguments_of
 
 
 class Redundancy(Wrapper):
-    """Select features that a selector ranks high and that are weakly correlated with each other.
+    """Select features that a selector ranks highly and that are weakly correlated with each other.
 
-    The first feature is the selector's best. Each further feature maximises
+    The first feature is the one that the selector ranks first. Each further feature maximises
     `(1 - weight) * merit - weight * largest |correlation| with the selected features`, where the
     merit decreases linearly from 1 for the selector's best feature to 0 for its worst. Because
     merit depends only on ranks, it suits scores of any scale or direction. Values that are equal up

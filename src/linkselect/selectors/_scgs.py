@@ -23,11 +23,11 @@ from linkselect.selectors._supervised_selectors import PairSelector
 
 @allowed.with_parameters
 class SCGS(PairSelector):
-    """Rank features by their weights in a sparse regression on classes, pairs and a graph (SCGS).
+    """Rank features by their weights in a sparse regression that uses pairs and a graph (SCGS).
 
     The method minimises, over a matrix W with one row per feature and one column per class,
     `1/2 |Y - X_l W|^2 + l1 sum_r |W_r| + (graph_weight / 2) tr(W'X'LXW) / n + (pair_weight / 2)
-    [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`. Here X_l are the
+    [sum_M |W'(x_i - x_j)|^2 / |M| - theta sum_C |W'(x_i - x_j)|^2 / |C|]`. Here, X_l are the
     labelled samples, Y their one-hot encoded classes, L the Laplacian of the neighbour graph with
     weights 1, and M and C the must-links and cannot-links. If links have weights, each term is
     multiplied by its weight, and sums of weights replace the numbers of links. The score of a
@@ -47,9 +47,9 @@ class SCGS(PairSelector):
         Penalty l1 as a fraction of the smallest penalty for which all weights are 0. A value of 0
         means no penalty.
     pair_weight : float, default=1.0
-        Coefficient of the pair term. Pairs are ignored if it is 0.
+        Coefficient of the pair term; 0 means that pairs are ignored.
     graph_weight : float, default=1.0
-        Coefficient of the graph term. The graph is ignored if it is 0.
+        Coefficient of the graph term; 0 means that the graph is ignored.
     n_neighbors : int, default=5
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.

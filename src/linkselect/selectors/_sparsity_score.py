@@ -24,10 +24,10 @@ from linkselect.selectors._selector import RankingSelector, Track
 
 @with_parameters
 class SparsityScore(RankingSelector):
-    """Rank features by how well their value in a sample is reconstructed from other samples.
+    """Rank features by how well their values are reconstructed from those of other samples.
 
     Row i of the weights S reconstructs sample i from the other samples: its entries sum to 1, entry
-    i is 0, and few entries are not 0. The score of a feature f is
+    i is 0, and only few entries are nonzero. The score of a feature f is
     `|f - S f|^2 / mean((f - mean(f))^2)`; smaller is better.
 
     Not suitable for features in different units: standardise them first. Not suitable for many

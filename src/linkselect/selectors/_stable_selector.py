@@ -88,7 +88,7 @@ class StableSelector(Wrapper):
         features varies between draws, or if all features are selected.
     nogueira_ : float
         Nogueira's index, which is one minus the ratio of the variance of selections to its value
-        for random selections. It is also defined for different numbers of features.
+        for random selections. It is also defined if the number of selected features varies.
 
     See Also
     --------

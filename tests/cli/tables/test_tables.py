@@ -736,13 +736,13 @@ def test_a_wide_sparse_table_is_checked_without_conversion():
     X = csr_array((np.array([1.0, np.nan, np.inf]), ([0, 1, 4000], [0, 7, 9])), (5000, 200_000))
     table = Table(X, tuple(map(str, range(200_000))), None, None, "t.svm")
     tracemalloc.start()
-    with pytest.raises(InputError, match=r"row 4001: column '9' is infinite"):
+    with pytest.raises(InputError, match=r"row 4001: the value of '9' is infinite"):
         settle_values(table, Preparation())
     X.data[2] = 1.0
-    with pytest.raises(InputError, match=r"values are missing in 1 of 200,000 columns \('7'\)"):
+    with pytest.raises(InputError, match=r"values is missing in 1 of 200,000 columns \('7'\)"):
         settle_values(table, Preparation(impute="none"))
     same, _, notes, _ = settle_values(table, Preparation())
     assert same is table
-    assert notes[0].startswith("1 of 1,000,000,000 values are missing")
+    assert notes[0].startswith("1 of 1,000,000,000 values is missing")
     assert tracemalloc.get_traced_memory()[1] < 64 << 20
     tracemalloc.stop()
