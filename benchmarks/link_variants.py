@@ -231,8 +231,9 @@ def cell(values, label):
 def table(found, draws):
     """Return the lines of the table."""
     lines = [
-        f"{len(found)} data sets, {draws} draws each; 1-NN / linear, in points, with the standard",
-        "error over data sets in brackets:",
+        f"Accuracy (%) of 1-NN / of a linear classifier on {len(found)} data sets, {draws} draws",
+        "each. Variants: difference from `LinkSelector` in percentage points, with its standard",
+        "error in brackets.",
         "",
         f"| variant | {' | '.join(BY_KIND)} |",
         "|---" * (len(BY_KIND) + 1) + "|",

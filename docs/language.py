@@ -108,7 +108,7 @@ def text_of(node):
 def sentences(text):
     """Yield the sentences of a text, over several lines or in items of a list."""
     # Headings of sections and names of parameters are not sentences.
-    text = re.sub(r"^.*\n *-{3,}$|^ *[\w, ]+ : .*$", "\n", text, flags=re.MULTILINE)
+    text = re.sub(r"^.*\n *-{3,}$|^ *[\w*, ]+ : .*$", "\n", text, flags=re.MULTILINE)
     text = re.sub(r"^( *)\**\w[\w*, ]*\n(?=\1 {4}\S)", "\n\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\n\s*(?:-|\d+\.) ", text):
         for one in re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(paragraph.split())):

@@ -194,7 +194,9 @@ def test_method_that_needs_memory(rank, table):
     ball = ("--method", "laplacian", "--set", "radius=1")
     code, _, errors = rank(table, *LABELS, *ball, "--by-parts")
     assert code == 1
-    assert errors.endswith("radius requires the samples in memory, but X is stored outside memory.\n")
+    assert errors.endswith(
+        "radius requires the samples in memory, but X is stored outside memory.\n"
+    )
 
 
 def test_a_column_without_a_name_is_ignored(ranking, tmp_path, values):

@@ -616,7 +616,7 @@ def test_informative_data_are_trusted(selector, estimate_alone):
 def test_pairs_are_read_as_by_fit(selector):
     X, y = wine()
     for pairs, message in (
-        (Pairs(must=[(0, 1)], cannot=[(0, 999)]), "names row 999, but X has 178 rows"),
+        (Pairs(must=[(0, 1)], cannot=[(0, 999)]), "contains row 999, but X has 178 rows"),
         (Pairs([(0, 1)], [(0, 100)], n_samples=150), "row numbers of 150 samples, but X has 178"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -140,7 +140,10 @@ def test_ids_that_look_like_numbers_stay_text(out):
 
 @pytest.mark.parametrize(
     ("ids", "problem"),
-    [(np.arange(len(X)) + 0.5, "float"), ([f" s{i}" for i in range(len(X))], "would be read from CSV")],
+    [
+        (np.arange(len(X)) + 0.5, "float"),
+        ([f" s{i}" for i in range(len(X))], "would be read from CSV"),
+    ],
     ids=["numbers", "spaces"],
 )
 def test_ids_that_csv_cannot_store_are_refused(ids, problem):
