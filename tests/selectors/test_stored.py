@@ -148,9 +148,7 @@ def test_few_wide_samples_are_read_by_columns(selector, rng, tmp_path):
 @pytest.mark.parametrize("selector", IN_MEMORY, ids=repr)
 def test_other_selectors_need_samples_in_memory(selector, samples, tmp_path):
     X, classes = samples
-    with pytest.raises(
-        TypeError, match=r"requires all samples in memory, but X\.npy"
-    ) as caught:
+    with pytest.raises(TypeError, match=r"requires all samples in memory, but X\.npy") as caught:
         clone(selector).fit(stored(tmp_path, X), classes)
     assert "open_stored(X).take(rows)" in caught.value.hint
 
