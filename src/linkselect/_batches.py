@@ -56,7 +56,8 @@ def about_batches(batches: Any, classes: Any) -> str | None:
     """Return a warning if batches and classes coincide or nearly coincide, otherwise None.
 
     If batches and classes are independent, a warning is returned for at most one table in 50. This
-    also holds for tables of only six rows, and if most rows are in one batch and one class.
+    also holds for tables with only six rows, and for tables in which most rows are in one batch
+    and one class.
 
     Parameters
     ----------

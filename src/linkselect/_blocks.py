@@ -34,12 +34,12 @@ def slices(total: int, size: int) -> list[slice]:
 
 
 def sum_by(places: IntArray, values: FloatArray, total: int) -> FloatArray:
-    """Return the sum of the values at each place, as float64 even if there are no values."""
+    """Return the sum of the values for each place; it is float64 even if there are no values."""
     return np.bincount(places, values, total).astype(np.float64, copy=False)
 
 
 def block_width(size: int, n_rows: int) -> int:
-    """Return the number of columns of a block with `n_rows` rows and about `size` entries."""
+    """Return the number of columns in a block with `n_rows` rows and about `size` entries."""
     return max(size // max(n_rows, 1), LEAST_WIDTH)
 
 

@@ -2,7 +2,7 @@
 
 Nearly every score is based on `f'Lf = sum over edges of w_ij (f_i - f_j)^2`. All computations use
 float64 and process blocks of columns. They are based on differences or centred values, so a large
-offset of a feature costs no precision. The class `Samples` hides the storage of the samples.
+offset of a feature costs no precision. The class `Samples` hides how the samples are stored.
 """
 
 from collections.abc import Callable
@@ -30,7 +30,7 @@ def laplacian_form(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArra
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples in any supported storage and of any numeric type.
+        Samples of any numeric type, in any supported storage.
     graph : Edges, Groups, Kernel or a tuple of these
         The graph, or several graphs whose weights are added.
     n_jobs : int, optional
@@ -118,7 +118,7 @@ def from_moments(
         Function that takes one `Moments` object per grouping for a block of features, and returns
         an array whose last axis corresponds to these features.
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples in any supported storage and of any numeric type.
+        Samples of any numeric type, in any supported storage.
     *groupings : tuple of (codes, weights)
         The group of each sample (-1 for samples without a group), and the weight of each sample
         (None if all weights are 1).
@@ -135,7 +135,7 @@ def reconstruction_form(X: Any, weights: csr_array, n_jobs: int | None = None) -
     Parameters
     ----------
     X : Samples or array-like of shape (n_samples, n_features)
-        Samples in any supported storage and of any numeric type.
+        Samples of any numeric type, in any supported storage.
     weights : csr_array of shape (n_samples, n_samples)
         The matrix S. Its rows sum to 1, so adding a constant to a feature does not change the
         result.

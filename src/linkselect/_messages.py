@@ -109,7 +109,7 @@ def many(number: int, noun: str) -> str:
 
 
 def first_few(names: Sequence[str], most: int = 5) -> str:
-    """Return a text that lists the first names and states the number of the other names.
+    """Return a text that lists the first names and says how many others there are.
 
     Examples
     --------
@@ -121,7 +121,7 @@ def first_few(names: Sequence[str], most: int = 5) -> str:
 
 
 def pairs_text(n_must: int, n_cannot: int) -> str:
-    """Describe the numbers of must-links and cannot-links, and omit a kind without pairs.
+    """State the numbers of must-links and cannot-links, and omit a kind that has no pairs.
 
     Examples
     --------

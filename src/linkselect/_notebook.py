@@ -47,7 +47,7 @@ def table(
     rows : iterable of sequences
         The cells, which are converted to text.
     left : collection of int
-        The indices of the columns to align to the left.
+        The indices of the left-aligned columns.
     note : str
         A line of text below the table.
 

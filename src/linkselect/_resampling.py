@@ -18,7 +18,7 @@ FEW_UNITS = 8
 
 
 def seeded(selector: Any, rng: np.random.RandomState, *, only_unset: bool = False) -> Any:
-    """Return a copy of a selector with random seeds for it and for every nested selector.
+    """Copy a selector, and set random seeds in the copy and in every selector nested in it.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def _add(side: NDArray[np.bool_], rows: IntArray, least: int, rng: np.random.Ran
 def draw_subspaces(
     n_features: int, size: int, n_subspaces: int, rng: np.random.RandomState
 ) -> list[IntArray]:
-    """Draw subsets of features such that the numbers of subsets per feature differ by at most 1."""
+    """Draw subsets of features; how often each feature is drawn differs by at most 1."""
     waiting: NDArray[Any] = np.empty(0, dtype=np.intp)
     subspaces = []
     for _ in range(n_subspaces):

@@ -45,13 +45,13 @@ class Supervision:
         Class number of each sample, from 0, or -1 for samples without supervision. With pairs,
         samples connected by must-links form a class.
     listed_must, listed_cannot : ndarray of shape (n_pairs, 2) or None
-        Pairs of row numbers. None means that the classes imply the pairs, because a list would take
-        memory quadratic in the number of labels.
+        Pairs of row numbers. None means that the classes imply the pairs: a list of all pairs
+        would need memory quadratic in the number of labels.
     lone_class : LoneClass or None
         The only labelled class, if the label -1 may be intended as a second class. Errors about too
         few labels mention this class.
     groupings : tuple of Grouping
-        With pairs, labels that imply additional pairs, which are not listed.
+        If there are pairs, the labels that imply additional pairs; these are not listed.
     must_weights, cannot_weights : ndarray of shape (n_pairs,) or None
         The weights of listed pairs; None if all are 1.
     contradicted : ndarray of bool of shape (n_samples,) or None
@@ -271,9 +271,9 @@ def present_pairs(
 ) -> tuple[Pairs, Mapping[Hashable, int]]:
     """Return the pairs whose two samples are in X, and a mapping from sample ids to rows.
 
-    A warning reports the number of ignored pairs if these are more than half of all pairs, if the
-    ids are the index of X and metadata routing is off, or if an absent id is in X with another type
-    or spelling.
+    A warning reports the number of ignored pairs in three cases: more than half of all pairs are
+    ignored, the ids are the index of X while metadata routing is off, or an absent id occurs in X
+    with another type or spelling.
     """
     check_is_pairs(pairs)
     if sample_ids is None:
@@ -298,7 +298,7 @@ def by_rows(
     ids: Sequence[Hashable],
     n_samples: int | None = None,
 ) -> Pairs:
-    """Sort the pairs and the two samples of each pair by row, and replace row numbers by `ids`."""
+    """Sort the samples in each pair and all pairs by row, and replace row numbers with `ids`."""
     listed = following.with_all_listed(pairs)
     links, marks, weights = [], [], []
     for rows, adaptive, own in zip(

@@ -327,7 +327,7 @@ BAD = {
     "ids as label": (
         text("x,who\n1,Ann\n2,Bob\n3,Cy\n"),
         {"label": "who"},
-        ["column 'who'", "Choose the column of classes."],
+        ["column 'who'", "Specify the column that contains the class labels."],
     ),
     "no numbers at all": (
         text("sex,city\nf,Lille\nm,Arras\nf,Arras\n"),

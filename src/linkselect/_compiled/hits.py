@@ -1,4 +1,4 @@
-"""Number of correctly classified queries of a 1-NN classifier for each additional feature."""
+"""Number of queries that a 1-NN classifier classifies correctly with each additional feature."""
 
 from collections.abc import Callable
 from functools import cache

@@ -98,7 +98,7 @@ def _check_size(picture: Any) -> None:
 
 
 def _reduced(source: Any, side: int) -> Any:
-    """Reduce a picture before any other step, and keep the orientation in its metadata."""
+    """Reduce the size of a picture before other steps, and keep the orientation in its metadata."""
     from PIL import Image
 
     exif = source.getexif()

@@ -208,7 +208,7 @@ def _connect(store: Path | None) -> sqlite3.Connection:
 
 
 def _known(kept: sqlite3.Connection) -> dict[str, tuple[int, int]]:
-    """Return the file size and time of each picture in the store, without damaged entries."""
+    """Return the file size and time of each picture in the store, omitting damaged entries."""
     found = kept.execute(
         "SELECT id, size, time FROM picture WHERE trouble IS NOT NULL OR length(features) = ?",
         [4 * len(named_features())],

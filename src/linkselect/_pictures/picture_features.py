@@ -51,14 +51,14 @@ class Family(NamedTuple):
 
 
 def _fields(values: NDArray[Any], grid: int) -> NDArray[Any]:
-    """Split a picture into grid cells, with shape (grid, grid, pixels per cell, ...)."""
+    """Split a picture into grid cells; the shape is (grid, grid, pixels per cell, ...)."""
     size = SIDE // grid
     cut = values.reshape(grid, size, grid, size, *values.shape[2:]).swapaxes(1, 2)
     return cut.reshape(grid, grid, size * size, *values.shape[2:])
 
 
 def _colors(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the mean brightness, both mean colour axes, and the mean colour strength."""
+    """Return the means of the brightness, of both colour axes and of the colour strength."""
     strength = np.hypot(lab[..., 1], lab[..., 2])
     means = _fields(np.dstack([lab, strength]), FAMILIES["color"].grid).mean(axis=2)
     return np.round(means, COLOUR_DIGITS) + 0.0
@@ -86,7 +86,7 @@ def _texture(lab: FloatArray, edges: FloatArray) -> FloatArray:
 
 
 def _lines(lab: FloatArray, _edges: FloatArray) -> FloatArray:
-    """Return the proportions of lines in four directions (histograms of oriented gradients)."""
+    """Return how edges are distributed over four directions (histograms of oriented gradients)."""
     from skimage.feature import hog
 
     grid = FAMILIES["hog"].grid

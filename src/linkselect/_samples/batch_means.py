@@ -18,15 +18,15 @@ def center_batches(X: Any, batches: Any) -> Any:
 
     This removes any shift shared by all samples of a plate, run or site, so the batch means become
     equal. If classes are unevenly distributed over batches, centring also removes part of the
-    difference between classes. If each batch contains a single class, it removes the entire
+    difference between classes. If each batch contains a single class, centring removes the entire
     difference. Labels are not used, so centring before cross-validation does not leak label
     information.
 
-    After centring, the samples of a batch sum to zero. They are therefore slightly farther apart
-    than samples of different batches, especially in small batches. As a result, cannot-links within
-    batches and must-links across batches appear to be satisfied even in pure noise. Therefore, pass
-    `batches=` to `validate` and `feature_p_values` even after centring, so that rows are compared
-    only with rows of the same batch.
+    After centring, the samples of a batch sum to zero. Samples of the same batch are therefore
+    slightly farther apart than samples of different batches, especially if batches are small. As a
+    result, cannot-links within batches and must-links across batches appear to be satisfied even in
+    pure noise. Therefore, pass `batches=` to `validate` and `feature_p_values` even after centring,
+    so that rows are compared only with rows of the same batch.
 
     Parameters
     ----------

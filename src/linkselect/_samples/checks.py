@@ -85,7 +85,7 @@ def check_samples(estimator: BaseEstimator, X: Any) -> Samples:
 
 
 def _rounded(given: Any, X: Samples) -> list[Hashable]:
-    """List the columns with integers that are rounded by the conversion to float64."""
+    """List the columns in which the conversion to float64 rounds integers."""
     if not _is_frame(given):
         return X.rounded_columns().tolist()
     if X.dtype.kind in "iu":
@@ -169,7 +169,7 @@ def check_library(estimator: BaseEstimator, X: Any) -> None:
 
 
 def _is_frame(X: Any) -> bool:
-    """Return whether X is a data frame of pandas, polars or another library."""
+    """Return whether X is a data frame from pandas, polars or another library."""
     return hasattr(X, "columns") and hasattr(X, "dtypes")
 
 
@@ -251,7 +251,7 @@ def _listed(names: list[str]) -> str:
 
 
 def _no_number(column: Any) -> Any:
-    """Return the first value of a column that is neither a number nor missing; None if all are."""
+    """Return the first value in a column that is neither a number nor missing, if there is one."""
     values = np.asarray(column)
     if values.dtype.kind in "mM":
         # NumPy would convert dates to counts of nanoseconds, which are not meaningful features.
@@ -327,8 +327,8 @@ class Given:
     pairs : Pairs or None
         Must-links and cannot-links.
     sample_ids : iterable of hashable or None
-        The ID of each row, which pairs use to refer to samples; None if pairs use row numbers. If
-        this is an iterator, it can be read only once.
+        The IDs by which pairs refer to rows; None if pairs refer to rows by number. An iterator can
+        be read only once.
     ids_are_index : bool
         Whether the IDs were taken from the index of X rather than from an argument.
     groups : ndarray of int or None

@@ -1,4 +1,4 @@
-"""Samples on a device, in arrays of PyTorch, CuPy and other libraries that support the array API.
+"""Samples on a device, in arrays from PyTorch, CuPy or another library with the array API.
 
 The computations are the same as for NumPy arrays but use functions of the array API standard.
 Blocks are larger than on the CPU, and input arrays are never modified.
@@ -41,7 +41,7 @@ LARGEST = 1e149
 
 
 class OnDevice(Samples):
-    """Samples in an array of a library other than NumPy.
+    """Samples in an array from a library other than NumPy.
 
     Methods that need the values in CPU memory raise an error.
 
@@ -97,7 +97,7 @@ class OnDevice(Samples):
         return NO_FEATURES
 
     def overflows(self) -> bool:
-        """Return whether squares of values overflow, since devices do not raise an error."""
+        """Return whether squares of values overflow; devices raise no error if this happens."""
         xp = self.here.xp
         if self.dtype != xp.float64:
             return False
@@ -156,7 +156,7 @@ class OnDevice(Samples):
         return OnDevice(self.here, self.here.xp.take(self.values, numbers, axis=1))
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> Any:
-        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature."""
+        """For each feature f, compute the sum of `w_ij (f_i - f_j)^2` over all edges."""
         here, xp, X = self.here, self.here.xp, self.values
         left, right, weights = here.put(graph.left), here.put(graph.right), here.put(graph.totals)
         parts = []
@@ -191,7 +191,7 @@ class OnDevice(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows by subtracting their values."""
         ends = self.here.put(left), self.here.put(right)
         found: FloatArray = to_numpy(device_neighbors.pair_distances(self.here, self.values, *ends))
         return found

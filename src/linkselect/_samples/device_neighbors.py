@@ -24,7 +24,7 @@ DIFFERENCES_AT_ONCE = 1 << 36
 
 
 def pair_distances(here: Device, X: Any, left: Any, right: Any) -> Any:
-    """Compute `|x_i - x_j|^2` for the given pairs of rows from differences in float64."""
+    """Compute `|x_i - x_j|^2` for the given pairs of rows by subtraction in float64."""
     xp = here.xp
     n_features = max(X.shape[1], 1)
     found = [here.zeros(0)]
@@ -42,7 +42,7 @@ class DeviceProducts(neighbors.Products):
     here: Device
 
     def take(self, chosen: Any) -> Self:
-        """Return the prepared rows with the given numbers, which are on the device."""
+        """Return the prepared rows with the given row numbers, an array on the device."""
         take = self.here.xp.take
         rows, norms, errors = (
             take(part, chosen, axis=0) for part in (self.rows, self.norms, self.errors)
@@ -197,7 +197,7 @@ class _Search(NamedTuple):
         )
 
     def by_differences(self, queries: IntArray) -> tuple[IntArray, FloatArray]:
-        """Find the neighbours of queries from the exact distances to all rows of the pool."""
+        """Find the neighbours of queries by computing exact distances to all rows of the pool."""
         found = []
         for query in queries:
             one = self._decide(self.here.put(np.array([query])), self.pool[None, :])
@@ -207,5 +207,5 @@ class _Search(NamedTuple):
 
 
 def _take(xp: Any, values: Any, places: Any) -> Any:
-    """Return the values of an array at a matrix of positions."""
+    """Return the values of an array at the positions given by a matrix."""
     return xp.reshape(xp.take(values, xp.reshape(places, (-1,))), places.shape)

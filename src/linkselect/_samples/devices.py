@@ -1,9 +1,9 @@
 """Helper functions for arrays of other libraries, such as PyTorch and CuPy.
 
-Computations on X have one version for NumPy and one for the array API standard, which supports all
-other libraries and keeps arrays on their device. This module contains helpers for the second
-version, including three operations that the standard lacks. It does not import any array library,
-because users who pass such arrays have already imported it.
+Every computation on X has one version for NumPy and one that uses the array API standard. The
+second version supports all other libraries and keeps arrays on their device. This module contains
+helpers for the second version, including three operations that the standard lacks. It does not
+import any array library, because users who pass such arrays have already imported it.
 """
 
 import os
@@ -185,7 +185,8 @@ def set_by_index(here: Device, array: Any, rows: Any, columns: Any, values: Any)
 def product_rounding(xp: Any) -> float:
     """Return the relative rounding error of the factors of a float32 matrix product.
 
-    The error is 0 unless the user allows the library to reduce precision for speed, as in TF32.
+    The error is 0 unless the user allows the library to reduce precision for speed, for example
+    with TF32.
     """
     is_torch, is_cupy = compat.is_torch_namespace(xp), compat.is_cupy_namespace(xp)
     allowed = ["highest"]

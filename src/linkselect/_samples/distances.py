@@ -61,7 +61,7 @@ def unresolved(distances: Any, bound: Any, sigma: float) -> Any:
 
 
 def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray], bool]:
-    """Prepare the computation of the sum over edges of `w_ij (f_i - f_j)^2`.
+    """Prepare the computation of the sum of `w_ij (f_i - f_j)^2` over all edges.
 
     Returns
     -------
@@ -101,7 +101,7 @@ def edge_sums(graph: Edges) -> tuple[IntArray, Callable[[FloatArray], FloatArray
 
 
 def ends_among(left: IntArray, right: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Return the sorted rows of all pairs, and the positions of the rows of each pair in them."""
+    """Return the sorted rows that occur in pairs, and the two positions of each pair among them."""
     rows, places = np.unique(np.concatenate([left, right]), return_inverse=True)
     return rows, places[: len(left)], places[len(left) :]
 
@@ -145,7 +145,7 @@ def _distances_by_pieces(
 def distances_between(
     X: NDArray[Any], left: IntArray, Y: NDArray[Any], right: IntArray, n_jobs: int | None
 ) -> FloatArray:
-    """Compute `|x_i - y_j|^2` for the given rows of two arrays from differences in float64."""
+    """Compute `|x_i - y_j|^2` for the given rows of two arrays by subtraction in float64."""
     width = X.shape[1]
     here, there, apart = (Scratch(kind) for kind in (X.dtype, Y.dtype, np.float64))
 
@@ -186,7 +186,7 @@ def _chunks(X: NDArray[Any]) -> list[slice]:
 
 
 def centre_of(X: NDArray[Any], n_jobs: int | None) -> tuple[FloatArray, float]:
-    """Return the column means of an array, and an upper bound on the absolute centred values."""
+    """Return the column means of an array, and an upper bound on absolute values after centring."""
     first = np.array(X[0], dtype=np.float64)
     everything = slice(None)
     # Each piece returns sums of its columns. For wide X, pieces of rows would return too many.
@@ -218,8 +218,8 @@ def median_distance(
 ) -> float:
     """Compute the exact median of the squared distances between the given samples.
 
-    Approximate distances identify the pairs near the median. Only these distances are computed
-    exactly.
+    Approximate distances identify the pairs near the median. Only the distances of these pairs are
+    computed exactly.
 
     Parameters
     ----------
@@ -249,7 +249,7 @@ def median_distance(
 
 
 def _lines(n_samples: int) -> tuple[IntArray, IntArray]:
-    """Return where the pairs i < j of each row i start in a list of all pairs, and their number."""
+    """For each row i, return the start and number of its pairs i < j in a list of all pairs."""
     sizes = np.arange(n_samples - 1, -1, -1)
     return np.cumsum(sizes) - sizes, sizes
 
@@ -322,7 +322,7 @@ def _kernel_distances(graph: Kernel, rows: IntArray, columns: IntArray) -> Float
 
 
 def kernel_form(X: Samples, graph: Kernel, n_jobs: int | None) -> FloatArray:
-    """Compute `f'Lf` for each feature f as `f'Df - f'Wf` on centred columns, one tile at a time."""
+    """Compute `f'Lf` for each feature f as `f'Df - f'Wf` from centred columns, tile by tile."""
     xp, columns = X.xp, X.column_slices(X.shape[0])
 
     def work(tile: Tile) -> FloatArray:

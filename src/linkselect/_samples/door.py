@@ -41,7 +41,7 @@ def as_parts(X: Any) -> Parts | None:
 
 
 def matrix_and_names(X: Any) -> tuple[Any, Any]:
-    """Return the matrix and the feature names of an AnnData object; for other types, X and None."""
+    """Return the matrix and feature names of an AnnData object, or X and None for other types."""
     if type(X) is np.ndarray or not is_annotated(X):
         return X, None
     return unwrapped(X), names_of(X)

@@ -43,7 +43,7 @@ class Moments:
         return (self._origin - value) + self._offset
 
     def means_minus_group(self, other: Moments, group: int) -> FloatArray:
-        """Return the mean of each group minus the mean of the given group of `other`."""
+        """Return the mean of each group minus the mean of the given group in `other`."""
         origin, offset = other._origin[group, :], other._offset[group, :]
         return (self._origin - origin) + (self._offset - offset)
 
@@ -77,7 +77,7 @@ class Moments:
         )
 
     def within(self) -> FloatArray:
-        """Return the sum of the scatter within groups, for each feature."""
+        """Return the scatter within groups for each feature, summed over the groups."""
         return namespace_of(self.scatter).sum(self.scatter, axis=0)
 
 
@@ -166,7 +166,7 @@ def moments(
 
 
 def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Moments:
-    """Compute the moments of unweighted samples by group, bit for bit equal to `moments`."""
+    """Compute the same moments as `moments`, bit for bit, group by group for unweighted samples."""
     n_groups, width = len(first), block.shape[1]
     counts = np.bincount(codes, minlength=n_groups)
     scatter, offset = np.zeros((2, n_groups, width))
@@ -188,7 +188,7 @@ def _moments_by_group(block: FloatArray, codes: IntArray, first: IntArray) -> Mo
 def _minus_own(
     values: FloatArray, of_groups: FloatArray, codes: IntArray, out: FloatArray
 ) -> FloatArray:
-    """Subtract the values of its group from each sample."""
+    """Subtract from each sample the values of its group."""
     if len(of_groups) == 1:
         return np.subtract(values, of_groups, out=out)
     own = np.take(of_groups, codes, axis=0, out=_temporary.array(*values.shape), mode="clip")
@@ -305,7 +305,7 @@ def mean_and_deviation(alone: Moments) -> tuple[Any, Any]:
 
 
 def fourth_powers(block: Any, mean: Any, deviation: Any) -> Any:
-    """Compute the sum of `((f_i - mean) / std)^4` over the samples of a block for each column."""
+    """For each column, compute the sum of `((f_i - mean) / std)^4` over the samples of a block."""
     with np.errstate(divide="ignore", invalid="ignore"):  # 0 / 0 for constant features
         if not issparse(block):
             return namespace_of(block).sum(_fourth_power((block - mean) / deviation), axis=0)

@@ -1,4 +1,4 @@
-"""Exact nearest neighbours of samples; the memory is proportional to the number of neighbours.
+"""Exact nearest neighbours of samples, in memory proportional to the number of neighbours.
 
 Matrix products compute `|x|^2 - 2 x'y + |y|^2` quickly, but they lose digits if samples are far
 from the origin compared with the distance between them. Columns are therefore centred first, and
@@ -321,7 +321,7 @@ def _mutual_candidates(
     overfull = threading.Event()
 
     def within_reach(tile: NDArray[Any], own: slice, other: slice, axis: int) -> Found:
-        """List the entries of a tile that may be neighbours of the samples `own` along an axis."""
+        """List the tile's entries that may be neighbours of `own`, the samples along `axis`."""
         slack = 2 * (rows.errors[own] + rows.errors[other].max())
         reach = (bounds.reach[own] + slack).astype(tile.dtype)
         possible = tile <= np.expand_dims(reach, 1 - axis)

@@ -57,7 +57,7 @@ def nearest(
 
 
 def _centre(survey: Survey) -> tuple[FloatArray, float]:
-    """Return the mean of all samples, and an upper bound on the absolute centred values."""
+    """Return the mean of all samples, and an upper bound on absolute values after centring."""
     assert survey.moments is not None
     mean = survey.moments.together().means_minus(0.0)[0]
     largest = float(np.maximum(survey.high - mean, mean - survey.low).max())

@@ -55,7 +55,7 @@ class Parts(Samples):
     stored : Stored
         The samples.
     found : Survey, optional
-        The results of one pass over the samples. Default: computed when they are first needed.
+        The results of one pass over the samples. By default, they are computed when first needed.
     codes : ndarray of shape (n_samples,), optional
         The class of each sample, or -1 for samples without a class. The survey contains the moments
         of these classes. Default: no classes.
@@ -225,7 +225,7 @@ class Parts(Samples):
         return found / self.shape[0]
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature.
+        """For each feature f, compute the sum of `w_ij (f_i - f_j)^2` over all edges.
 
         Only rows with an edge are read.
         """
@@ -299,7 +299,7 @@ class Parts(Samples):
         return self.stored.allowed(size)
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Parts:
-        """Return the samples with the given rows cached in memory, if they are read by rows."""
+        """Return the samples; if they are read by rows, the given rows are cached in memory."""
         found = copy(self)
         if not self.by_columns:
             found._held = rows, self.stored.take(rows, n_jobs)
@@ -308,7 +308,7 @@ class Parts(Samples):
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows by subtracting their values."""
         if self.by_columns:
             work = partial(_pair_distances_of_part, left=left, right=right)
             add_up = partial(np.sum, axis=0)

@@ -32,7 +32,7 @@ class RowSums(NamedTuple):
 def row_sums(
     X: Samples, scaling: Scaling, weights: csr_array, counts: FloatArray, n_jobs: int | None
 ) -> RowSums:
-    """Compute inner products of scaled and centred features, and weighted sums of their rows.
+    """Compute inner products of scaled and centred features, and weighted sums of rows.
 
     Parameters
     ----------

@@ -62,7 +62,8 @@ class Samples:
     Attributes
     ----------
     kind : {"memory", "sparse", "device", "parts"}
-        Kind of storage. The attribute `works_on` of an estimator lists the kinds that it supports.
+        Kind of storage. The attribute `works_on` of an estimator lists the kinds of storage that it
+        supports.
     values : object
         Object that can be passed to any estimator: an array, a sparse matrix or a `Parts` object.
     shape : tuple of int
@@ -211,7 +212,7 @@ class Samples:
         return size
 
     def holding(self, rows: IntArray, n_jobs: int | None) -> Samples:
-        """Return the samples with the given rows (sorted numbers) cached in memory."""
+        """Cache the rows with the given sorted numbers in memory, and return the samples."""
         return self
 
     @property
@@ -279,7 +280,7 @@ class Samples:
         return function(self, n_jobs=n_jobs)
 
     def map_rows(self, function: Callable[[Samples], Any], rows: IntArray) -> Any:
-        """Apply a function that treats each feature independently to the given rows."""
+        """Apply to the given rows a function that treats each feature independently."""
         return function(self.take(rows))
 
     def reduce_rows(
@@ -330,14 +331,14 @@ class Samples:
         return found
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> Any:
-        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature."""
+        """For each feature f, compute the sum of `w_ij (f_i - f_j)^2` over all edges."""
         rows, work, once = distances.edge_sums(graph)
         is_all = once and len(rows) == self.shape[0]
         found: FloatArray = self.map_columns(work, None if is_all else rows, n_jobs)
         return found
 
     def kernel_form(self, graph: Kernel, n_jobs: int | None) -> Any:
-        """Compute `f'Lf` for each feature f as `f'Df - f'Wf` on centred columns, by tiles."""
+        """Compute `f'Lf` for each feature f as `f'Df - f'Wf` from centred columns, tile by tile."""
         return self.placed(distances.kernel_form(self, graph, n_jobs))
 
     def kernel_degrees(self, graph: Kernel, n_jobs: int | None) -> FloatArray:
@@ -359,7 +360,7 @@ class Samples:
     # -- distances ---------------------------------------------------------------------------
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences in float64."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows by subtraction in float64."""
         return distances.pair_distances(self.values, left, right, n_jobs)
 
     def kernel_distances(
@@ -396,7 +397,7 @@ class Samples:
 
     @property
     def is_wide(self) -> bool:
-        """Whether distances are sums over blocks of columns, computed without copying."""
+        """Whether distances are summed over blocks of columns, without copying the samples."""
         n_samples, n_features = self.shape
         is_large = n_samples * n_features * np.dtype(np.float32).itemsize > wide.COPY_BYTES
         is_wide = n_samples < n_features and n_samples <= WIDE_SAMPLES

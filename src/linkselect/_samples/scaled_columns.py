@@ -156,7 +156,7 @@ class DeviceColumns(HeldColumns):
 
 
 class StoredColumns(HeldColumns):
-    """Features of samples that are read by columns, once for every matrix product."""
+    """Features of samples that are read by columns; every matrix product reads them once."""
 
     def __init__(self, stored: Stored, scaling: Scaling, n_jobs: int) -> None:
         self.stored, self.scaling, self.n_jobs = stored, scaling, n_jobs

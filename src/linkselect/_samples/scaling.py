@@ -38,7 +38,8 @@ class Scaling:
     Attributes
     ----------
     unit, low, factor : ndarray of shape (n_features,)
-        Values are multiplied by `unit`, reduced by `low`, and then multiplied by `factor`.
+        A value is multiplied by `unit`, `low` is subtracted, and the result is multiplied by
+        `factor`.
     roots : bool
         Whether values are counts, which are scaled by square roots.
     squares : ndarray of shape (n_samples,) or None

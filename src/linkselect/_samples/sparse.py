@@ -159,11 +159,11 @@ class Sparse(Samples):
         return function(self.csr, *per_row)
 
     def scaled_columns(self, scaling: Scaling, n_jobs: int) -> SparseColumns:
-        """Return all features after scaling, without centring."""
+        """Return all features, scaled but not centred."""
         return SparseColumns(scaling.rows(self.csr).T.tocsr(), n_jobs)
 
     def edge_form(self, graph: Edges, n_jobs: int | None) -> FloatArray:
-        """Compute the sum over edges of `w_ij (f_i - f_j)^2` for each feature."""
+        """For each feature f, compute the sum of `w_ij (f_i - f_j)^2` over all edges."""
         X, totals = self.csr, graph.totals
 
         def work(chunk: slice) -> FloatArray:
@@ -176,7 +176,7 @@ class Sparse(Samples):
         return np.sum(parts, axis=0) if parts else np.zeros(X.shape[1])
 
     def pair_distances(self, left: IntArray, right: IntArray, n_jobs: int | None) -> FloatArray:
-        """Compute `|x_i - x_j|^2` for the given pairs of rows from differences of their values."""
+        """Compute `|x_i - x_j|^2` for the given pairs of rows by subtracting their values."""
         X = self.csr
         per_row = max(int(X.nnz // max(X.shape[0], 1)), 1)
 

@@ -105,7 +105,7 @@ def _read_by_rows(X: Stored, codes: IntArray, n_jobs: int | None, hold: IntArray
 
 
 def _among(chosen: IntArray, rows: slice) -> IntArray:
-    """Return the row numbers that lie within the slice `rows`, given sorted numbers."""
+    """Return those of the sorted row numbers `chosen` that lie within the slice `rows`."""
     first, last = np.searchsorted(chosen, (rows.start, rows.stop))
     return chosen[first:last]
 

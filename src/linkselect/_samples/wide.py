@@ -45,7 +45,7 @@ def nearest(
 
 
 def _candidates(rough: Rough, n_neighbors: int, queries: IntArray, dtype: Any) -> IntArray:
-    """Return the pairs that may be neighbours, as flat indices of a queries x samples matrix."""
+    """Return the pairs that may be neighbours, as flat indices into a queries x samples matrix."""
     tile, errors, _ = rough(dtype)
     tile = tile[queries]
     tile[np.arange(len(queries)), queries] = np.inf

@@ -49,7 +49,7 @@ BYTES_PER_PAIR = 4 * 8 + 2 * 4
 
 
 def memory_needed(n_samples: int) -> int:
-    """Return the approximate memory of all n_samples x n_samples matrices, in bytes."""
+    """Return the approximate memory in bytes that all n_samples x n_samples matrices require."""
     return BYTES_PER_PAIR * n_samples * n_samples // 2
 
 
@@ -78,7 +78,7 @@ class GroupCriterion(SimilarityCriterion):
     squared_remainder, plain_remainder : ndarray of shape (n_features,)
         Bounds on the truncation error of the kernel terms for `k^2` and for `k`.
     input_rounding : ndarray of shape (n_features,)
-        Bounds on the error caused by rounding of the scaled values.
+        Bounds on the error caused by rounding the scaled values.
     n_terms : int
         The largest number of terms into which a kernel is split.
     """
@@ -109,7 +109,7 @@ class GroupCriterion(SimilarityCriterion):
         return 0.0
 
     def magnitude(self) -> float:
-        """Return an upper bound on the change of the criterion by any candidate."""
+        """Return an upper bound on the change of the criterion that any candidate causes."""
         return float(self.sum_squared + 2 * self.sum_alike - 3 * self.n_samples)
 
     def rounding(self) -> float:
@@ -243,14 +243,14 @@ class AllPairs(GroupCriterion):
             self.screen.add(kernel, cannot_before - self.cannot + rounding)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the value of the criterion after adding each of the candidates."""
+        """Return, for each candidate, the value of the criterion after adding it."""
         changes = self._changes_by_terms(candidates)
         for position in np.flatnonzero(self._truncation(candidates) > self.rounding()):
             changes[position] = self._direct_change(candidates[position])
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate that minimises the criterion, and the first one if several tie."""
+        """Return the candidate that minimises the criterion, or the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         if values is None:
@@ -287,7 +287,7 @@ class AllPairs(GroupCriterion):
         return self._rule_out(alive, (squared, laplacian), self.rounding())
 
     def _rule_out(self, alive: IntArray, matrices: Matrices, slack: float) -> IntArray:
-        """Return the candidates whose lower bound, refined by term, is below the best value."""
+        """Return candidates whose lower bound, refined term by term, is below the best value."""
         lower = -self.sum_squared - slack - self._rounding_of_inputs(alive)
         for position, pair_of_terms in enumerate(zip_longest(self.squared_terms, self.plain_terms)):
             forms = self._forms_of_terms(pair_of_terms, matrices, alive)

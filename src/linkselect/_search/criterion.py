@@ -35,7 +35,7 @@ class SimilarityCriterion(ABC):
 
     @abstractmethod
     def magnitude(self) -> float:
-        """Return an upper bound on the change of the criterion by any candidate."""
+        """Return an upper bound on the change of the criterion that any candidate causes."""
 
     def tie(self) -> float:
         """Return the difference below which directly evaluated changes count as tied."""
@@ -58,7 +58,7 @@ def lowest_of_ties(features: IntArray, values: FloatArray, rounding: float) -> i
 def one_feature_kernel(difference: Any, sigma: float) -> Any:
     """Compute the Gaussian kernel of one feature from its differences, in place.
 
-    The differences are divided by sigma instead of the values. If a feature has a large offset,
+    The differences, rather than the values, are divided by sigma. If a feature has a large offset,
     rounding of scaled values would lose digits, whereas the difference of two close values is
     exact.
     """

@@ -57,7 +57,7 @@ class AllPairsOnDevice(GroupCriterion):
         self._measure()
 
     def _measure(self) -> None:
-        """Compute the sums of squared errors, of A and of B, and the change by each feature.
+        """Compute the sums of squared errors, the sums of A and B, and the change per feature.
 
         All results are transferred in one step, because waiting for the device takes as long as
         computing the sums.
@@ -82,7 +82,7 @@ class AllPairsOnDevice(GroupCriterion):
         self._measure()
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the value of the criterion after adding each of the candidates."""
+        """Return, for each candidate, the value of the criterion after adding it."""
         changes = self.changes[candidates]
         unsure = np.flatnonzero(self._truncation(candidates) > self.rounding())
         if len(unsure):
@@ -90,7 +90,7 @@ class AllPairsOnDevice(GroupCriterion):
         return self.criterion() + changes
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate that minimises the criterion, and the first one if several tie."""
+        """Return the candidate that minimises the criterion, or the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values
@@ -119,7 +119,7 @@ class AllPairsOnDevice(GroupCriterion):
         return self.xp.exp(difference * difference * -0.5)
 
     def _direct_changes(self, features: IntArray) -> FloatArray:
-        """Compute the changes of the criterion by some features directly, pair by pair."""
+        """Compute directly, pair by pair, how each of some features changes the criterion."""
         before = self.similarity[None, :, :]
         found = []
         for some in slices(len(features), max(BLOCK_SIZE // self.n_samples**2, 1)):
@@ -149,7 +149,7 @@ class ListedPairsOnDevice(PairCriterion):
         self.similarity = self.similarity * to_numpy(self._kernels(np.array([feature])))[:, 0]
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the value of the criterion after adding each of the candidates."""
+        """Return, for each candidate, the value of the criterion after adding it."""
         before = self.here.put(self.similarity)[:, None]
         changes = []
         for some in slices(len(candidates), max(BLOCK_SIZE // max(len(self.similarity), 1), 1)):
@@ -159,7 +159,7 @@ class ListedPairsOnDevice(PairCriterion):
         return self.criterion() + np.concatenate(changes)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate that minimises the criterion, and the first one if several tie."""
+        """Return the candidate that minimises the criterion, or the first one if several tie."""
         if self.magnitude() <= self.tie():
             return int(candidates.min())
         values = self.values(candidates) if values is None else values

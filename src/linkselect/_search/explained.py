@@ -69,7 +69,7 @@ class Explained(NamedTuple):
 
 
 def pose(X: Samples, scaling: Scaling, known: Observed, noise: float, n_jobs: int) -> Problem:
-    """Formulate the problem in the space of samples, features or random sums, by data size.
+    """Formulate the problem in terms of samples, features or random sums, depending on data size.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ class Predominant(NamedTuple):
         The symmetric uncertainty of each feature with the class.
     order : ndarray of shape (n_features,)
         The predominant features, followed by the remaining features. Both parts are sorted by
-        uncertainty, and ties by index.
+        uncertainty, and ties are broken by index.
     n_predominant : int
         The number of predominant features; 0 if no feature is relevant.
     """

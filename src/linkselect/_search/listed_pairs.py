@@ -77,7 +77,7 @@ class PairCriterion(SimilarityCriterion):
         return float(np.sqrt(variance))
 
     def magnitude(self) -> float:
-        """Return an upper bound on the change of the criterion by any candidate."""
+        """Return an upper bound on the change of the criterion that any candidate causes."""
         must, cannot = (self.similarity[kind] for kind in self.kinds)
         must, cannot = self._weighted(must * (must + 2), cannot * cannot)
         of_must, of_cannot = self.target.weights
@@ -127,11 +127,11 @@ class ListedPairs(PairCriterion):
         self.lower -= CARRIED_ROUNDING * max(before, after)
 
     def values(self, candidates: IntArray) -> FloatArray:
-        """Return the value of the criterion after adding each of the candidates."""
+        """Return, for each candidate, the value of the criterion after adding it."""
         return self.criterion() + self._changes(candidates)
 
     def best(self, candidates: IntArray, values: FloatArray | None = None) -> int:
-        """Return the candidate that minimises the criterion, and the first one if several tie."""
+        """Return the candidate that minimises the criterion, or the first one if several tie."""
         tie = self.tie()
         if values is not None:
             self.lower[candidates] = values - self.criterion() - self._value_rounding()

@@ -46,7 +46,7 @@ class AccuracyPath(NamedTuple):
 
 
 class _Queries(NamedTuple):
-    """A block of test samples of a split, with the training samples to which they are compared."""
+    """A block of the test samples of a split, and the training samples to compare them to."""
 
     split: int
     train: IntArray
@@ -96,10 +96,10 @@ def select_by_nearest_neighbor(
 
     Notes
     -----
-    Ties between neighbours are broken by their order in `train`, and ties between features by the
-    lowest index. If all distances require at most 32 MB, they are kept in memory; otherwise they
-    are computed in blocks. Large searches use compiled loops if numba is installed, which does not
-    change the result.
+    Ties between neighbours are broken by their order in `train`, and ties between features in
+    favour of the lowest index. If all distances require at most 32 MB, they are kept in memory;
+    otherwise they are computed in blocks. Large searches use compiled loops if numba is installed,
+    which does not change the result.
     """
     columns = np.ascontiguousarray(X.T, dtype=np.float64)
     leave_self_out = splits is None

@@ -38,9 +38,9 @@ def observe(known: Supervision) -> Observed:
     A label is an observation of its class value. Class values are the class indicators, each
     divided by the square root of the class size and centred over the labelled samples. A must-link
     is an observation of a difference of 0, multiplied by the square root of its weight. If the sum
-    of weights exceeds `MOST_LINKS`, the weights are scaled down to this sum. Must-links that are
-    implied by labels are omitted. Large groups of must-linked samples that are separated by
-    cannot-links are treated as classes. Other cannot-links have no effect.
+    of weights exceeds `MOST_LINKS`, the weights are scaled down so that they sum to this limit.
+    Must-links that are implied by labels are omitted. Large groups of must-linked samples that are
+    separated by cannot-links are treated as classes. Other cannot-links have no effect.
     """
     n_samples = len(known.classes)
     from_labels = known.listed_must is None

@@ -61,8 +61,8 @@ class Screen:
 
     The must-link part is computed for all candidates, because there are few pairs within groups.
     The cannot-link part of a candidate decreases by at most as much as that of the selected
-    features. Its value at an earlier step therefore yields a lower bound, which is sufficient for
-    most candidates.
+    features. The candidate's part at an earlier step therefore yields a lower bound, which is
+    sufficient for most candidates.
 
     Parameters
     ----------

@@ -72,9 +72,9 @@ def scgs(
     The objective, which is minimised over W, is `1/2 |Y - X_l W|^2 + penalty * sum_r |W_r| +
     (graph_weight/2) tr(W'X'LXW) / n + (pair_weight/2) [sum_must |W'(x_i - x_j)|^2 / |must| - theta
     sum_cannot |W'(x_i - x_j)|^2 / |cannot|]`, where X_l are the samples with a class, Y their
-    one-hot classes, L the Laplacian of `near`, and W_r the row of a feature, whose norm ranks it.
-    The factor theta is 1 if the problem is then strictly convex; otherwise it is 0.999 times the
-    largest value for which the problem is convex.
+    one-hot classes, L the Laplacian of `near`, and W_r the row of feature r in W; the norm of this
+    row ranks the feature. The factor theta is 1 if the problem is then strictly convex; otherwise
+    it is 0.999 times the largest value for which the problem is convex.
 
     Parameters
     ----------

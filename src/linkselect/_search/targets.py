@@ -31,7 +31,7 @@ class PairTarget(NamedTuple):
 
 
 def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> IntArray:
-    """Assign each sample to the group of its nearest prototype, using the distance in all features.
+    """Assign each sample to the group of its nearest prototype, by distance in all features.
 
     Parameters
     ----------
@@ -45,8 +45,8 @@ def nearest_prototypes(X: Any, groups: IntArray, n_jobs: int | None = None) -> I
     Returns
     -------
     ndarray of int of shape (n_samples,)
-        The group of each sample. Ties are broken by the lowest index of a prototype. A prototype
-        keeps its own group, even if an identical prototype is in another group.
+        The group of each sample. Ties are broken in favour of the prototype with the lowest index.
+        A prototype keeps its own group, even if an identical prototype is in another group.
     """
     prototypes, others = np.flatnonzero(groups >= 0), np.flatnonzero(groups < 0)
     own, prototype, _ = as_samples(X).nearest(1, n_jobs, Search(others, prototypes))
@@ -68,8 +68,7 @@ def pair_target(
     must, cannot : ndarray of shape (n_pairs, 2)
         Pairs of rows.
     n_available : tuple of int, optional
-        The numbers of must-links and cannot-links from which the pairs were sampled, if they are a
-        sample.
+        The numbers of must-links and cannot-links before sampling, if the pairs are a sample.
     own : sequence of ndarray, optional
         The weights of the must-links and of the cannot-links. Default: all weights are 1.
     """
@@ -156,9 +155,9 @@ def match_sigma(X: Any, target: PairTarget, n_jobs: int | None = None) -> float:
     """Choose sigma so that the kernel of all features best matches the target similarity.
 
     The chosen sigma minimises the weighted mean of `(1 - w)^2` over must-links plus the weighted
-    mean of `w^2` over cannot-links, where `w = exp(-d^2 / (2 sigma^2))` and d is the distance in
-    all features. Means are used instead of sums because, with many more cannot-links than
-    must-links, the sum would be minimal if every `w` vanished.
+    mean of `w^2` over cannot-links, where `w = exp(-d^2 / (2 sigma^2))` and d is the distance
+    computed from all features. Means are used instead of sums because, with many more cannot-links
+    than must-links, the sum would be minimal if every `w` vanished.
 
     The initial grid has 64 widths, equidistant in log(sigma), from a quarter of the smallest
     positive distance to four times the largest distance. The best interval is refined by a bounded

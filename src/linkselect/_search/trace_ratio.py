@@ -72,7 +72,7 @@ def best_trace_ratio(
     first : sequence of int, optional
         Features that the subset must contain. They come first in the order.
     start : float, default=0.0
-        The initial ratio. The optimum for a similar size saves iterations.
+        The initial ratio. Passing the optimum for a similar size saves iterations.
 
     Returns
     -------

@@ -2,8 +2,8 @@
 
 Mehrotra's predictor-corrector method [2]_ solves the linear programs of `simplex` to a few digits
 in about twelve steps, regardless of the problem size. The simplex method requires hundreds of steps
-on its own, but only a few steps if it starts from the basis found here. It makes the result exact,
-so the optimum does not depend on the accuracy of the interior-point method.
+on its own, but only a few steps if it starts from the basis found here. The simplex method then
+makes the result exact, so the optimum does not depend on the accuracy of the interior-point method.
 
 The variables (weights, then residuals) are split into `positive - negative`. The dual slacks
 `below` and `above` are the distances between the worth of a variable and plus or minus its cost. By
@@ -148,7 +148,7 @@ def _predict_and_correct(points: FloatArray, now: _Iterate) -> _Iterate:
     missing = now.goal - _equations(points, now.value)
 
     def change(of_positive: FloatArray, of_negative: FloatArray) -> _Iterate:
-        """Return the Newton step that changes the linearised complementarity products as given."""
+        """Return the Newton step for given changes of the linearised complementarity products."""
         _, price = system.step(of_positive / now.below - of_negative / now.above, missing)
         worth = _worths(points, price)
         return replace(

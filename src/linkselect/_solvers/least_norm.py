@@ -124,7 +124,7 @@ def _lower_bound(difference: FloatArray, weights: FloatArray, tolerance: float) 
     The dual problem is to maximise `level - tolerance |prices|` subject to
     `|D prices + level| <= 1`. At the optimum, the prices point in the direction of the error, and
     `D prices + level` equals the sign of each nonzero weight. For a tiny tolerance, the direction
-    of the error is lost to rounding, so the prices are corrected by the second condition. Any
+    of the error is lost to rounding, so the prices are corrected using the second condition. Any
     prices yield a bound if the level and the scale are chosen optimally.
     """
     prices = -(weights @ difference)

@@ -62,7 +62,7 @@ class _Copies(Stack):
     weights, residual : ndarray
         The copy with small absolute values.
     weight_prices, residual_prices : ndarray
-        The scaled multipliers of the constraint that both copies must be equal.
+        The scaled multipliers of the constraint that both copies are equal.
     penalty : ndarray of shape (n_targets, 1)
         The penalty on squared differences between both copies, one value per target.
     """
@@ -82,8 +82,7 @@ class Splitting:
     Parameters
     ----------
     program : Program
-        The linear program of points with coordinates of order 1 and equal costs for all
-        coordinates.
+        The linear program. Coordinates of points are of order 1, and all have the same cost.
     """
 
     def __init__(self, program: Program) -> None:

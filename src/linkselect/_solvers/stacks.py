@@ -1,4 +1,4 @@
-"""Linear algebra for stacks of independent problems, which form the first axis of every array."""
+"""Linear algebra for stacks of independent problems, arranged along the first axis of arrays."""
 
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple, Self
@@ -30,7 +30,7 @@ class Solutions(NamedTuple):
 
 @dataclass
 class Stack:
-    """Base class for dataclasses of arrays with one entry per problem on the first axis."""
+    """Base class for dataclasses of arrays with one entry per problem along the first axis."""
 
     def take(self, index: BoolArray) -> Self:
         """Return the stack of the selected problems."""

@@ -1,4 +1,4 @@
-"""Answers about pairs of samples, the pairs that they imply, and contradictions between them."""
+"""Answers about pairs of samples, the pairs that the answers imply, and contradictory answers."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Contradiction:
-    """An answer that contradicts earlier answers, together with the earlier answers.
+    """An answer that contradicts earlier answers, together with these earlier answers.
 
     Attributes
     ----------
@@ -50,8 +50,8 @@ class Contradiction:
     answer : {"alike", "different"}
         The answer, which was not recorded.
     conflict : Conflict
-        A cannot-link and the chain of must-links that connects its samples. The answer is one of
-        these links.
+        A cannot-link and the chain of must-links that connects its samples. The new answer is one
+        of these links.
     earlier : tuple of Answer
         The earlier answers among the links of the conflict. Changing any one of them resolves the
         contradiction.
@@ -225,7 +225,7 @@ def contradiction_of(
     new : Answer
         The new answer.
     rows : tuple of two int
-        The rows of its pair.
+        The rows of the pair in the new answer.
     known : Known
         The conclusions from the other answers.
     others : iterable of Answer

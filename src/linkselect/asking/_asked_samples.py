@@ -1,4 +1,4 @@
-"""The IDs of the samples in questions, and their values for query strategies."""
+"""The IDs of the samples that questions are about, and the values that query strategies use."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
@@ -34,8 +34,8 @@ class SampleValues:
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples.
     progress : callable, optional
-        A function that is called with the numbers of completed steps and of all steps while X is
-        read.
+        A function that is called while X is read, with the number of completed steps and the total
+        number of steps.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class SampleValues:
         self.centre = self.rows(np.arange(1))[0]
 
     def rows(self, rows: IntArray, features: IntArray | None = None) -> FloatArray:
-        """Copy some rows as a dense float64 array, with all or some features."""
+        """Copy some rows, with all or some features, to a dense float64 array."""
         return self._by_rows.cells(rows, features)
 
     def standardized(self, rows: IntArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Conclusions from all answers, which are recomputed or updated after each answer."""
+"""Conclusions from all answers; they are recomputed or updated after each answer."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -60,7 +60,7 @@ class Conclusions:
         )
 
     def after(self, key: Rows, rows: Rows, new: Answer) -> "Conclusions":
-        """Return the conclusions after one more answer, about a pair without an earlier answer."""
+        """Return the conclusions after an answer about a pair that had no answer before."""
         linked = [key] if _is_adaptive_link(new) else []
         return Conclusions(
             self.known.after(*key, new.answer),

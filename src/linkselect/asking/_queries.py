@@ -51,15 +51,15 @@ class PairQueries:
         numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"
         The strategy for choosing the next pair. "grow" compares a random sample with the three
-        nearest groups of alike samples, until one of them is alike. Distances are computed in the
+        nearest groups of alike samples, until an answer is "alike". Distances are computed in the
         features that `LinkSelector` selects from the answers so far. "minmax" compares the sample
-        that is farthest from all samples in earlier questions with all groups. "random" draws pairs
-        at random.
+        that is farthest from all samples in earlier questions with all groups. "random" draws
+        pairs at random.
     random_state : int, RandomState instance or None, default=None
         Seed for the random choices.
     progress : callable, optional
-        A function that is called with the numbers of completed steps and of all steps while X is
-        read, which takes seconds for large data.
+        A function that is called while X is read, with the number of completed steps and the total
+        number of steps. Reading large data takes several seconds.
 
     See Also
     --------
@@ -137,8 +137,8 @@ class PairQueries:
     def next_pair(self, skip: Iterable[Sequence[Hashable]] = ()) -> Pair | None:
         """Return the next pair to ask about, or None if no pair is left.
 
-        The pair remains the same until the answers change. Its first sample is being assigned to a
-        group.
+        The pair remains the same until the answers change. The first sample of the pair is being
+        assigned to a group.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class PairQueries:
             self._learn()
 
     def _learn(self) -> None:
-        """Compute all conclusions again after a change of earlier answers."""
+        """Compute all conclusions again after earlier answers have changed."""
         self.revision += 1
         self._all = Conclusions.of(self._given, self._answers, self._names)
         self._chosen = False
@@ -353,7 +353,7 @@ class PairQueries:
         return self._said(self._names.key(self._names.checked(pair)))
 
     def links(self) -> tuple[IntArray, IntArray, IntArray]:
-        """Return the rows of must-links, of cannot-links and of adaptive pairs.
+        """Return the rows of the must-links, the cannot-links and the adaptive pairs.
 
         Given pairs come first, followed by the answers in chronological order.
         """

@@ -123,7 +123,7 @@ def _partners(now: Situation, row: int) -> list[int]:
 
 
 def grow(now: Situation) -> Rows | None:
-    """Compare a random sample with the three nearest groups, until one of them is alike.
+    """Compare a random sample with the three nearest groups, until an answer is "alike".
 
     Distances are computed in the features that LinkSelector selects from the answers so far, each
     divided by the square root of twice its variance.
@@ -132,13 +132,13 @@ def grow(now: Situation) -> Rows | None:
 
 
 def _nearest_by_best(now: Situation, row: int, others: IntArray) -> int:
-    """Return the nearest of some rows, or the first of several nearest rows."""
+    """Return the nearest row; if several rows are equally near, return the first of them."""
     features = best_features(now.samples, now.known, now.order)
     return int(others[now.samples.distances(row, others, features).argmin()])
 
 
 def minmax(now: Situation) -> Rows | None:
-    """Compare the farthest sample with all groups, nearest first, until one of them is alike.
+    """Compare the farthest sample with all groups, nearest first, until an answer is "alike".
 
     The farthest of at most 1,000 random samples is the one with the largest distance to its nearest
     sample in earlier questions. Distances are computed in all features, each divided by the square
@@ -164,7 +164,7 @@ def _distances(now: Situation, rows: IntArray, others: IntArray) -> FloatArray:
 
 
 def apart(now: Situation) -> Rows | None:
-    """Draw two random samples that are in no pair or, if these run out, of unknown relation.
+    """Draw two random samples that are in no pair or, if none are left, whose relation is unknown.
 
     A pair can only validate a ranking that was learnt from pairs of other samples.
     """

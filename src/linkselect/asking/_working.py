@@ -1,4 +1,4 @@
-"""Select features with LinkSelector from the answers so far, quickly enough between questions."""
+"""Select features with LinkSelector from the answers so far, fast enough between two questions."""
 
 import warnings
 from weakref import WeakKeyDictionary
@@ -25,11 +25,11 @@ _last: WeakKeyDictionary[SampleValues, dict[bytes, IntArray]] = WeakKeyDictionar
 
 
 def best_features(samples: SampleValues, known: Known, order: IntArray) -> IntArray:
-    """Return the best features by LinkSelector: a third of all features, between 2 and 20.
+    """Return the features that LinkSelector ranks best: a third of all, at least 2, at most 20.
 
-    The selection uses the samples of the first 50 "alike" answers and the "different" answers
-    between them. Random samples are added up to a total of 200 samples, or fewer if there are more
-    than 20,000 features. Constant features are never returned.
+    The selection uses the samples in the first 50 "alike" answers, and the "different" answers
+    between these samples. Random samples are added up to a total of 200 samples, or fewer if there
+    are more than 20,000 features. Constant features are never returned.
 
     Parameters
     ----------

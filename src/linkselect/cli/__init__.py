@@ -92,7 +92,7 @@ def main() -> None:
 
 
 def run(arguments: Sequence[str]) -> int:
-    """Run one command and return 0, or 1 after invalid input, or 2 after invalid usage."""
+    """Run one command and return its exit code: 0, 1 for invalid input, or 2 for invalid usage."""
     _escape_unencodable()
     debug = "--debug" in arguments
     QUIET.set("--quiet" in arguments)

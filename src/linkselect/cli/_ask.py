@@ -48,16 +48,17 @@ class Showing:
     Parameters
     ----------
     images
-        A picture for each sample: a folder of files named after the ids, or a column with file
-        names relative to the folder of the table.
+        The source of a picture for each sample: a folder of files named after the ids, or a column
+        of file names relative to the folder of the table.
     image_shape
         The height and width of an image, such as 8x8, if the features are its pixels.
     curve
         Show each sample as a curve, because the order of the features is meaningful, as in a
         spectrum or a time series.
     curves
-        A curve for each sample: a folder of CSV or NPY files named after the ids, with one column
-        of values or with columns x and y; or a pattern of feature names, such as 'ecg_*'.
+        The source of a curve for each sample: a folder of CSV or NPY files named after the ids
+        (each with one column of values, or with columns x and y), or a pattern of feature names,
+        such as 'ecg_*'.
     text
         The column with the text to show.
     show
@@ -102,11 +103,11 @@ def ask(
     Parameters
     ----------
     table
-        A folder of pictures (PNG, JPEG, TIFF, WebP, GIF, BMP, also in subfolders), or a table: CSV,
-        TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad. Default:
-        the handwritten digits of scikit-learn, as an example.
+        A folder of pictures (PNG, JPEG, TIFF, WebP, GIF or BMP, which may be in subfolders), or a
+        table: CSV, TSV (also .gz), Excel, Parquet, Feather, NPY, NPZ, MAT, ARFF, SVMlight or .h5ad.
+        Default: the handwritten digits of scikit-learn, as an example.
     pairs
-        A CSV or JSON file of existing pairs with which to start.
+        A CSV or JSON file of existing pairs to start from.
     out
         The CSV file for the pairs, which is saved during pauses and at the end. Every answer is
         stored immediately in a second file, whose name ends in .linkselect.sqlite, so that the same
@@ -187,7 +188,7 @@ def _serve(labelling: Any, source: str, port: int, browser: bool) -> None:
 
 
 def _end_by_signals() -> None:
-    """Treat a closed terminal and a termination signal like Ctrl-C."""
+    """Handle a closed terminal or a termination signal in the same way as Ctrl-C."""
     for name in ("SIGTERM", "SIGHUP"):
         if hasattr(signal, name) and threading.current_thread() is threading.main_thread():
             signal.signal(getattr(signal, name), signal.default_int_handler)

@@ -71,7 +71,7 @@ def why_by_parts(path: Path, read: Reading, asked_for: bool, scheduler: str | No
 def opened(
     path: Path, read: Reading, by_parts: bool, scheduler: str | None, bar: bool
 ) -> Iterator[Table]:
-    """Read a table into memory, or open it for reading in parts, locally or by a cluster.
+    """Read a table into memory, or open it so that this computer or a cluster reads it in parts.
 
     Parameters
     ----------

@@ -74,7 +74,7 @@ class Choice:
 
     @property
     def uses(self) -> str:
-        """The supervision that the method uses if it is given."""
+        """The kinds of supervision that the method uses if they are given."""
         return "what that method uses" if self.method.wraps else self._seen
 
     @property
@@ -99,7 +99,7 @@ def methods() -> dict[str, Choice]:
 
 
 def described(selector: Any) -> Method:
-    """Describe a selector or a selector class; the selectors are imported only on this call."""
+    """Describe a selector or a selector class; import the selectors only when this is called."""
     from linkselect.selectors._method import describe
 
     return describe(selector)
@@ -136,8 +136,8 @@ def command_name(class_name: str) -> str:
 def method_named(text: str) -> Choice:
     """Find a method by its name, its class name, or `package.module:Class`.
 
-    For selectors of scikit-learn, no module is needed. Parameters may follow in brackets, as in
-    `relieff(n_neighbors=3)`.
+    Selectors of scikit-learn can be named without their module. Parameters may follow in brackets,
+    as in `relieff(n_neighbors=3)`.
     """
     name, bracket, rest = text.strip().partition("(")
     if bracket and not rest.endswith(")"):
@@ -226,7 +226,8 @@ def make_selector(
 ) -> Any:
     """Create the selector of a method with parameters given as `name=value`.
 
-    If the default of `sigma` assumes features in [0, 1] and another scale is used, sigma is "auto".
+    If the default of `sigma` assumes features in [0, 1] and another scale is used, `sigma` is set
+    to "auto".
     """
     given = dict(_parse(setting, choice, scale) for setting in (*choice.settings, *settings))
     if "random_state" in choice.parameters:

@@ -1,4 +1,4 @@
-"""Summarise each column by extremes, missing values and moments, in memory or in parts."""
+"""Compute the extremes, missing values and moments of each column, in memory or in parts."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _BY_COLUMN = ("low", "high", "n_missing", "mean", "squares")
 def look_at_values(X: Any, moments: bool) -> ColumnValues:
     """Read samples once and compute the statistics that scaling and imputation need.
 
-    If `moments` is true, means and squares are also computed, except for a sparse matrix.
+    If `moments` is true, means and sums of squares are also computed, except for a sparse matrix.
     """
     from linkselect._samples import as_samples
 
@@ -117,7 +117,7 @@ def _of_slab(slab: NDArray[Any], moments: bool) -> ColumnValues:
 
 
 def _moments(slab: NDArray[Any]) -> tuple[FloatArray, FloatArray]:
-    """Return the mean of the known values of each column, and the sum of squares around it."""
+    """Return the mean and the sum of squared deviations of the known values of each column."""
     from linkselect._blocks import column_slices
 
     means, squares = np.empty(slab.shape[1]), np.empty(slab.shape[1])

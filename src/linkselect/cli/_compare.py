@@ -82,13 +82,13 @@ class Measuring:
     Parameters
     ----------
     splits
-        The number of random splits into training and test rows, which are used with --label.
+        The number of random splits into training and test rows; used with --label.
     test_size
         The proportion of test rows.
     classifier
         The classifier whose accuracy is measured.
     folds
-        The number of folds of pairs. Each fold is held out once.
+        The number of folds into which the pairs are divided. Each fold is held out once.
     repeats
         The number of times that the pairs are split into folds.
     """
@@ -149,7 +149,8 @@ def compare(
     top
         The number of best features from which agreement and stability are computed.
     pairs
-        A .csv or .json file of pairs to use and to hold out.
+        A .csv or .json file of pairs for fitting the methods and, when held out, for evaluating
+        them.
     on_conflict
         Whether cannot-links that contradict must-links raise an error or are dropped.
     seed

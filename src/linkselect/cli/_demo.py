@@ -143,7 +143,7 @@ def _table(found: dict[str, NDArray[Any]], n_train: int, n_features: int) -> Tab
 
 
 def _comment(found: dict[str, NDArray[Any]]) -> str:
-    """Return an interpretation of the accuracies, with their limitations."""
+    """Return a comment on the accuracies, which explains why pairs may not improve them."""
 
     def lead(other: str) -> str:
         gap = found[CHOSEN] - found[other]
@@ -164,7 +164,7 @@ def _comment(found: dict[str, NDArray[Any]]) -> str:
 
 
 def _report_line(selector: Any, X: NDArray[Any], pairs: Any, report: Path | None) -> str:
-    """Write the report and return a line with its address, or with the missing packages."""
+    """Write the report; return a line that states its address, or the packages that are missing."""
     missing = [name for name in ("jinja2", "matplotlib") if find_spec(name) is None]
     if missing:
         # Unescaped brackets would be markup.

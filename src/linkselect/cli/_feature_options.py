@@ -1,4 +1,4 @@
-"""Options for single features: keep, exclude, group, and treatment of copies."""
+"""Options for individual features: keep, exclude or group them, and treat copies of them."""
 
 from __future__ import annotations
 

@@ -26,8 +26,8 @@ def features(folder: Path, /, *, out: Path, features: str | None = None) -> None
         The table to write: .csv, .tsv, .parquet, .feather or .json. It has one row for each
         picture, with its file name in the column "picture".
     features
-        The features to compute: color, texture, hog (directions of lines) or pixels, separated by
-        commas. Default: color,texture,hog.
+        The features to compute, separated by commas: color, texture, hog (histograms of edge
+        orientations) or pixels. Default: color,texture,hog.
     """
     check_target(out, "--out", COLUMN_FILES)
     check_apart({"the folder": folder}, {"--out": out})

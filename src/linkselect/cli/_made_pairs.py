@@ -32,7 +32,8 @@ class Design:
     different
         The column whose different values define cannot-links.
     across
-        The column whose values differ in must-links and agree in cannot-links, such as the batch.
+        The column, such as the batch, whose values differ between the rows of a must-link and agree
+        between the rows of a cannot-link.
     max_pairs
         Draw at most this many pairs of each kind. Default: all.
     """
@@ -47,13 +48,13 @@ NO_DESIGN = Design()
 
 
 class _Columns(dict[str, "list[str | None]"]):
-    """Columns by name, with the row ids as `index`, like a DataFrame."""
+    """Columns that are accessed by name, and the row ids as `index`, as in a DataFrame."""
 
     index: Sequence[Hashable]
 
 
 def source_of(table: Path | None, read: Reading) -> tuple[Path, Reading]:
-    """Return the file with the columns, and the options for reading this file."""
+    """Return the file that contains the columns, and the options for reading it."""
     if table is not None:
         if read.metadata is not None and read.label is None:
             raise UsageError(
@@ -67,7 +68,7 @@ def source_of(table: Path | None, read: Reading) -> tuple[Path, Reading]:
 
 
 def check_options(read: Reading, design: Design, must: int | None, cannot: int | None) -> None:
-    """Reject combinations of options in which one of them would be ignored."""
+    """Reject combinations of options in which one option would be ignored."""
     by_design = design.same is not None or design.different is not None
     if (read.label is None) != by_design:
         raise UsageError(
@@ -88,7 +89,7 @@ def check_options(read: Reading, design: Design, must: int | None, cannot: int |
 def by_labels(
     source: Path, read: Reading, must: int | None, cannot: int | None, seed: int
 ) -> tuple[Pairs, list[str]]:
-    """Draw pairs from labels; with --batch, must-links across and cannot-links within batches."""
+    """Draw pairs from labels; with --batch, must-links between and cannot-links within batches."""
     from linkselect.pairs import Pairs
 
     data = read_rows(source, read)

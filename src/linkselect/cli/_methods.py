@@ -8,7 +8,7 @@ from linkselect.cli._terminal import say, say_json, text_table
 
 
 def methods(name: str | None = None, /, *, json: bool = False) -> None:
-    """List the methods with the supervision they need and a short description.
+    """List the methods, each with the supervision it needs and a short description.
 
     Parameters
     ----------

@@ -139,7 +139,7 @@ class Output:
                 write_safely(self.figure, lambda part: save_figure(drawn, part, form, caption))
 
     def say_written(self, *more: Path | None) -> None:
-        """Print the names of the written files, including `more`."""
+        """Print the names of the written files, including those in `more`."""
         written = [str(path) for path in (self.out, *more, self.report, self.figure) if path]
         if written and not self.json:
             say(f"Written: {', '.join(written)}")

@@ -55,7 +55,7 @@ def make(
     seed: Seed = 0,
     out: Path,
 ) -> None:
-    """Make pairs from columns, which contain labels or describe the design of a study.
+    """Make pairs from columns that contain labels or describe the design of a study.
 
     With --label, must-links connect rows of the same class, and cannot-links connect rows of
     different classes. If --batch is also given, must-links connect rows of different batches, and
@@ -66,7 +66,7 @@ def make(
     Parameters
     ----------
     table
-        The table with the columns, which is not needed with --metadata. If both are given, the
+        The table that contains the columns; not needed with --metadata. If both are given, the
         columns of --label and --batch may be in either file.
     must
         The number of must-links to draw with --label. Default: all.
@@ -100,7 +100,7 @@ def check(
     read: Annotated[Reading, Parameter(name="*")] = DEFAULT_READING,
     json: bool = False,
 ) -> None:
-    """Check pairs for conflicts, and against a table for missing rows and coverage.
+    """Check pairs for conflicts and, given a table, for missing rows and coverage.
 
     The exit code is 1 if there are conflicts or missing rows.
 
@@ -280,7 +280,7 @@ def _record(one: PairWorth, data: Table) -> dict[str, Any]:
 
 
 def _moved_text(record: dict[str, Any], unknown: str, n_moved: int | None = None) -> str:
-    """List the features whose rank changes, with these changes; a minus means a better rank."""
+    """List the features whose rank changes, and each change; a minus sign means a better rank."""
     if record["rank_shift"] is None:
         return unknown
     moved, length = record["moved"][:n_moved], SHORTEST_NAME if n_moved else sys.maxsize
@@ -310,8 +310,8 @@ def suspects(
 ) -> None:
     """List pairs, sorted by how strongly the other pairs contradict them.
 
-    Check the first pairs again. No pair is removed, because removing the most suspicious pairs did
-    not improve rankings reliably.
+    Recheck the pairs at the top of the list. No pair is removed, because removing the most
+    suspicious pairs did not improve rankings reliably.
 
     Parameters
     ----------
@@ -351,7 +351,7 @@ def suspects(
 def _read_both(
     pairs: Path, table: Path, read: Reading, out: Path | None
 ) -> tuple[Table, Pairs, list[str]]:
-    """Read a table with its features, and the pairs of its rows, and return notes on both."""
+    """Read the features of a table and the pairs of its rows; also return notes on both."""
     output.check_target(out, "--out", output.COLUMN_FILES)
     output.check_apart({"the pairs": pairs, "the table": table}, {"--out": out})
     data = read_table(table, read)

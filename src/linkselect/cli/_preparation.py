@@ -195,7 +195,7 @@ def _centred(table: Table) -> tuple[Table, list[str]]:
 
 
 def keep_signs(selectors: Iterable[Any], prepare: Preparation, seen: ColumnValues) -> None:
-    """Prevent methods with their own scaling from treating scaled negative values as counts.
+    """Prevent methods with their own scaling from mistaking scaled negative values for counts.
 
     Parameters
     ----------
@@ -252,7 +252,8 @@ def _too_large() -> InputError:
 def _refuse_faint(table: Table, extent: FloatArray) -> None:
     """Raise an error that lists the features whose range is too small for squared differences.
 
-    The library raises a similar error without feature names. Scaling the features avoids it.
+    The library raises a similar error without feature names. Scaling the features avoids this
+    error.
     """
     from linkselect._samples.samples import FAINT
 
@@ -266,7 +267,7 @@ def _refuse_faint(table: Table, extent: FloatArray) -> None:
 
 
 def _about_empty(table: Table, empty: IntArray) -> str:
-    """Return a note on columns without any value; raise an error if all columns are empty."""
+    """Return a note on columns without any values; raise an error if all columns are empty."""
     if len(empty) == len(table.names):
         raise InputError(
             f"{table.source}: all values of all features are missing. Check whether values are "

@@ -82,17 +82,19 @@ def rank(
         The number of features to keep, a fraction such as 0.1, or auto. With auto, at most 300
         features are kept, and the number is the method's own optimum if there is one. For
         link_selector, the optimum is the smallest number of features that explain 90 % of what all
-        features explain. For methods without an optimum, auto uses the smallest number within 1
-        percentage point of the best held-out accuracy if there are labels, and otherwise half.
+        features explain. For methods without an optimum, auto uses half of the features or, if
+        there are labels, the smallest number whose held-out accuracy is within 1 percentage point
+        of the best.
     pairs
-        A CSV file with the header a,b,link, where link is must or cannot, or a JSON file. If
+        A JSON file, or a CSV file with the header a,b,link, where link is must or cannot. If
         --label is also passed, methods that use pairs combine pairs and labels.
     settings
         A parameter of the method, such as sigma=1. Repeat the option to set several parameters.
     seed
         The random seed.
     select
-        Write the table with only the selected features, unscaled, in any table format of --out.
+        Write a table of only the selected features, unscaled, in any table format that --out
+        supports.
     validate
         Estimate the reliability of the ranking: performance on held-out pairs or labels, a test
         against chance, selection frequencies, and highly correlated features. The validation
@@ -101,11 +103,11 @@ def rank(
         The number of resamples for selection frequencies, each with half of the samples. The
         default is 10 to 50, depending on the method and the size of the table.
     p_values
-        Compute p-values by permuting the samples, adjusted p-values, and false discovery rates.
+        Permute the samples to compute p-values, adjusted p-values and false discovery rates.
     permutations
         The number of permutations for --p-values.
     escape_formulas
-        Put a quote before names in the CSV or TSV ranking that a spreadsheet would evaluate as
+        In a CSV or TSV ranking, put a quote before names that a spreadsheet would evaluate as
         formulas. The table written by --select is not changed.
     by_parts
         Read a Parquet file or folder, NPY file, Zarr array or .h5ad file in parts even if it fits
@@ -168,7 +170,7 @@ class Wanted:
 class RankingJob:
     """The method and the data to rank.
 
-    `data` contains the rows and columns that the method uses. If the table is read in parts, their
+    `data` contains the rows and columns that the method uses. If the table is read in parts, its
     values are already prepared. `seen` describes the values before preparation. `links` contains
     the pairs from the file, and `used` contains the pairs that are passed to the method, which may
     include pairs that labels imply.

@@ -139,7 +139,7 @@ def about_design(
     table, pairs
         The table with its labels, and the pairs.
     read : Reading
-        The names of the columns of groups and batches.
+        The names of the group and batch columns.
     prepare : Preparation
         Whether batches are centred.
     tests : bool
@@ -178,7 +178,7 @@ def about_design(
 
 
 def _about_batches_of_pairs(batches: NDArray[Any], table: Table, pairs: Pairs) -> str | None:
-    """Return a note if all must-links are within, and all cannot-links between batches."""
+    """Return a note if all must-links are within batches and all cannot-links between batches."""
     ids = range(table.X.shape[0]) if table.ids is None else table.ids
     batch_of = {sample: batch for sample, batch in zip(ids, batches, strict=True) if batch}
     inside = [

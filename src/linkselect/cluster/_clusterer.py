@@ -166,12 +166,12 @@ class PairClusterer(ClusterMixin, BaseEstimator):
 def _numbers_by_label(
     clusters: IntArray, classes: IntArray, n_clusters: int
 ) -> tuple[IntArray, IntArray]:
-    """Number the clusters in the order of their labels, with clusters without a label last.
+    """Number the clusters in the order of their labels; clusters without a label come last.
 
     Clusters are matched one-to-one with labels such that as many labelled samples as possible are
     in the cluster of their label. A cluster is matched only if it contains a sample with the label.
     The function returns the new number of each cluster, and the class code of each renumbered
-    cluster, which is -1 without a label.
+    cluster, which is -1 if the cluster has no label.
     """
     n_classes = int(classes.max(initial=-1)) + 1
     agreement = np.zeros((n_clusters, n_classes), dtype=np.intp)

@@ -76,8 +76,8 @@ def compare(
 
     Two methods are compared by their means over `n_features`, paired by split or fold. The test is
     the corrected resampled t-test (Nadeau & Bengio 2003), which accounts for the overlap between
-    splits or folds. P-values are adjusted by Holm's method over all pairs of methods, including
-    features in random order.
+    splits or folds. P-values are adjusted by Holm's method over all pairs of methods, where
+    features in random order count as a method.
 
     Interpret results on held-out pairs with care: the method with the highest AUC tends to be more
     accurate than a randomly chosen one, but it is often not the most accurate. Held-out pairs
@@ -89,13 +89,13 @@ def compare(
     selectors : dict of str to selector
         The methods by name. The `n_features_to_select` of each selector is set to the largest value
         in `n_features`. Selectors of scikit-learn (`SelectKBest`, `RFE`, `SelectFromModel`) are
-        supported. The same number of features is selected with them; the selected features are
-        ranked by score or coefficient and precede all others. These selectors are fitted to
-        labelled samples only.
+        supported. They select the same number of features; the selected features are ranked by
+        score or coefficient and placed before all others. These selectors are fitted to labelled
+        samples only.
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     y : array-like of shape (n_samples,), optional
-        Labels; for every method, -1, None and NaN mark unlabelled samples.
+        The labels. For every method, the values -1, None and NaN mark unlabelled samples.
     pairs : Pairs, optional
         Must-links and cannot-links, which are used for fitting and held out for evaluation. Pairs
         are required if there are no labels. If samples are split, only pairs between training
@@ -108,18 +108,19 @@ def compare(
     n_features : sequence of int, optional
         The numbers of features to evaluate, in ascending order. Default: `numbers_of_features`.
     top : int, optional
-        The number of top features for which agreement and stability are computed (at most all).
-        Default: 10, or half of the features if there are fewer than 20.
+        The number of top features used to compute agreement and stability, at most the number of
+        all features. Default: 10, or half of the features if there are fewer than 20.
     n_splits : int, default=20
         The number of random splits of the labelled samples.
     test_size : float, default=0.2
-        The fraction of test samples, or of test groups.
+        The fraction of the samples, or of the groups, that are used for testing.
     cv : PairKFold, optional
         The splitter that holds out pairs. Default: 5 folds, or fewer if there are too few pairs,
         repeated 4 times with `random_state`.
     prepare : transformer, optional
-        A transformer that imputes missing values or scales features, for example. It is fitted to
-        the training samples only or, for held-out pairs, to all samples.
+        A transformer, for example one that imputes missing values or scales features. It is fitted
+        to the training samples only; in the evaluation on held-out pairs, it is fitted to all
+        samples.
     classifier : classifier, optional
         The classifier whose accuracy is measured. Default: the nearest-neighbour classifier (1-NN).
     together : bool, default=False
@@ -201,14 +202,14 @@ def _measure(
     seed: int,
     track: inputs.Track,
 ) -> Measurements:
-    """Evaluate the selectors on splits or folds; on folds of pairs, skip those that use labels."""
+    """Evaluate the selectors on splits or folds; on folds of pairs, skip selectors using labels."""
     known = None if by_labels is None else by_labels.orders
     seen = {name: one for name, one in selectors.items() if known is None or not _uses_labels(one)}
     return measure_runs(task, seen, np.random.default_rng(seed), track, known)
 
 
 def _classes(y: Any, samples: Matrix) -> tuple[IntArray, NDArray[Any] | None]:
-    """Return the class code of each sample, and the label of each class or None without labels."""
+    """Return the class code of each sample and, if there are labels, the label of each class."""
     if y is None:
         return np.full(samples.shape[0], -1), None
     warn_of_text(y)

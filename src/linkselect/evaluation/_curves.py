@@ -1,4 +1,4 @@
-"""Performance curves over the number of features, and the accuracy of a 1-NN classifier."""
+"""Performance as a function of the number of features, and the accuracy of 1-NN classification."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

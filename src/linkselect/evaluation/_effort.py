@@ -60,8 +60,8 @@ def plan_fits(
     """Return the numbers of folds, resamples and permutations that fit into the time budget.
 
     The default is 5 folds with labels, 2 folds with pairs, and 50 resamples. If the estimated run
-    time exceeds ten seconds, the number of resamples is reduced to no less than 10, and then the
-    number of folds of labels to no less than 3. Features are ranked again in all folds for 39
+    time exceeds ten seconds, the number of resamples is reduced first, to at least 10, and then the
+    number of folds of labels, to at least 3. Features are ranked again in all folds for 39
     permutations if this takes at most ten seconds, or thirty seconds with groups. The folds are
     repeated with a second random split if both splits together take at most two seconds.
 
@@ -98,7 +98,7 @@ def plan_fits(
 
 
 def _seconds(selector: Any, n_pairs: int) -> float:
-    """Return the estimated time per fit and million values of X, in seconds."""
+    """Return the estimated time of one fit, in seconds per million values of X."""
     inner = getattr(selector, "estimator", None)
     if inner is not None:
         return _seconds(inner, n_pairs) * (1 + getattr(selector, "n_resamples", 0) / 2)

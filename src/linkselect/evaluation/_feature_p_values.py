@@ -73,8 +73,8 @@ def feature_p_values(
     remain unchanged.
 
     A small p-value means that a feature is related to the pairs or labels. It does not mean that
-    the feature adds information to the other features: two copies of a feature have the same
-    p-value.
+    the feature adds information beyond that in the other features: two copies of a feature have the
+    same p-value.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def feature_p_values(
         A function that wraps the list of steps, for example in a progress bar.
     store : path, optional
         A file (.npz) in which the scores of completed permutations are saved. If the call is
-        repeated, also with more permutations, it resumes from this file. If the file has other
+        repeated, even with more permutations, it resumes from this file. If the file has any other
         content, an error is raised.
 
     Returns
@@ -144,9 +144,9 @@ def feature_p_values(
 
     A missing score (NaN), for example of a constant feature, is treated as the worst possible
     score. If the observed score of a feature is missing, its p-values and q-value are 1. Before
-    standardisation, infinite scores are replaced by finite scores that lie beyond the feature's
-    range by the width of that range. If the method cannot be fitted to a permutation, this counts
-    as evidence against every feature.
+    standardisation, each infinite score is replaced by a finite score that lies outside the
+    feature's range, at a distance equal to the width of this range. If the method cannot be fitted
+    to a permutation, this counts as evidence against every feature.
 
     The test stores `(1 + n_permutations) * n_features` numbers in memory.
 
@@ -183,9 +183,9 @@ def _p_values(scores: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     Parameters
     ----------
     scores : array of shape (1 + n_permutations, n_features)
-        The scores of the observed samples in the first row, and those of each permutation in the
-        other rows. A row is infinite if the method could not be fitted to the permutation. The
-        array is overwritten.
+        The first row contains the scores of the observed samples, and each other row contains the
+        scores of one permutation. A row is infinite if the method could not be fitted to the
+        permutation. The array is overwritten.
     """
     n_null, n_features = len(scores) - 1, scores.shape[1]
     lacks = np.isnan(scores[0])
@@ -220,8 +220,9 @@ def _standardized(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
         Scores with mean 0 and standard deviation 1; minus infinity if all scores of a feature are
         equal.
     least : array of shape (n_features,)
-        The smallest score that is treated as equal to the observed one, which is the observed score
-        minus a rounding error. It is minus infinity for a feature whose scores are all equal.
+        The smallest score that is treated as equal to the observed score: the observed score minus
+        a tolerance for rounding errors. It is minus infinity for a feature whose scores are all
+        equal.
     """
     finite = np.isfinite(scores)
     low = np.where(finite, scores, np.inf).min(axis=0)

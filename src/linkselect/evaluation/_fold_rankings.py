@@ -72,7 +72,7 @@ class FoldRankings:
         return Curve(counts, np.array(map_threads(work, range(len(self.orders)))))
 
     def kept(self, n_selected: int) -> tuple[int, ...]:
-        """Return the number of features kept in each fold: `n_selected`, or its own choice."""
+        """Return the number of features kept in each fold: `n_selected`, or the fold's choice."""
         return self.numbers or (n_selected,) * len(self.orders)
 
     def best(self, n_selected: int) -> list[tuple[IntArray, Fold]]:
@@ -82,7 +82,7 @@ class FoldRankings:
         return list(zip(features, self.held_out.folds, strict=True))
 
     def mean(self, n_selected: int) -> float:
-        """Return the mean held-out performance over folds, with the features kept in each fold."""
+        """Return the mean held-out performance of the features kept in each fold."""
         return float(np.mean([self.held_out.value(*one) for one in self.best(n_selected)]))
 
     def first(self, n_repeats: int) -> FoldRankings:
@@ -113,7 +113,7 @@ def rank_each(
     track : callable, default=iter
         A function that wraps the list of steps, for example in a progress bar.
     read : callable
-        A function that returns the features of a fitted selector, best first, or only the best.
+        A function that returns all features of a fitted selector or only the best ones, best first.
     choose : callable, optional
         A function that chooses the number of features to keep in each fold of labels.
     own_number : bool, default=False
@@ -156,7 +156,7 @@ class FoldRanker:
     X : array or sparse matrix of shape (n_samples, n_features)
         The samples.
     given : Given
-        Labels and pairs, with the pairs sorted in the order of the samples.
+        Labels and pairs. The pairs are sorted by the row numbers of their samples.
     groups : array of int or None
         The group of each sample; groups are held out as a whole.
     seed : int
@@ -228,7 +228,7 @@ class FoldRanker:
     def rank(
         self, effort: Effort, how: Callable[[Folds], FoldRankings]
     ) -> tuple[FoldRankings | None, str | None]:
-        """Split the supervision into folds and rank the features, or return why this failed.
+        """Split the supervision into folds and rank the features; on failure, return the reason.
 
         Without supervision, both returned values are None.
         """

@@ -28,11 +28,11 @@ class Twin(NamedTuple):
     feature: int
     """The column of the feature."""
     correlation: float
-    """Its Pearson correlation with the other feature."""
+    """The Pearson correlation between this feature and the other one."""
 
 
 class Stability(NamedTuple):
-    """Selection frequencies on resamples, as in the attributes of `Validation` with these names."""
+    """Selection frequencies on resamples; `Validation` has attributes with the same names."""
 
     frequencies: tuple[float, ...] = ()
     together: tuple[float, ...] = ()
@@ -65,7 +65,7 @@ def measure_stability(
 
 
 def _can_resample(ranker: FoldRanker) -> bool:
-    """Return whether there is enough supervision to divide it into two different halves."""
+    """Return whether there is enough supervision to be divided into two different halves."""
     if describe(ranker.selector).sees == "nothing":
         return True
     if ranker.kind == "pairs":
@@ -137,7 +137,8 @@ def correlated_twins(
     Returns
     -------
     twins : tuple of tuple of Twin
-        Up to three correlated features for each of `features`, by decreasing correlation.
+        Up to three correlated features for each of `features`, sorted by decreasing absolute
+        correlation.
     left_out : tuple of (int, Twin)
         Each feature that is not selected but highly correlated with one of `features`, and the one
         of `features` with which it is most correlated.

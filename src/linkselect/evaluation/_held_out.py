@@ -9,7 +9,7 @@ from linkselect.evaluation._permutation import Arrangements
 
 
 class Fold(NamedTuple):
-    """The training part and the held-out part of a fold, which contain pairs or samples.
+    """The training part and the held-out part of a fold; each consists of pairs or samples.
 
     `independent` is the number of held-out samples, or of held-out pairs of each kind that share
     no sample.
@@ -24,7 +24,7 @@ class Fold(NamedTuple):
 class Estimate:
     """Performance of the selected features on held-out supervision.
 
-    This estimates the performance on new samples, without pairs or labels. In each fold, the
+    It estimates the performance on new samples, which have no pairs or labels. In each fold, the
     features are selected again with fewer pairs or labels, so the estimate tends to be low.
 
     Attributes
@@ -36,13 +36,13 @@ class Estimate:
         The estimate, which is a mean over folds.
     standard_error : float
         The standard error of the estimate. The interval `value` ± 2 `standard_error` has a coverage
-        of about 95 %. It accounts for pairs that share samples, and for the selection of features
-        in each fold.
+        of about 95 %. The standard error accounts for pairs that share samples, and for the
+        selection of features in each fold.
     chance : float
         The mean estimate on permuted samples. Without permutations, it is 0.5 for the AUC, and the
         proportion of the largest class for the accuracy.
     all_features, random_features : float
-        The same measure with all features, and with the same number of random features.
+        The same measure with all features, and with as many random features as were selected.
     n_folds, n_repeats : int
         The number of folds and the number of their repeats, each with a different random split.
     n_held_out : int

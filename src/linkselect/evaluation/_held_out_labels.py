@@ -180,7 +180,7 @@ class LabelFolds(HeldOut):
         return other
 
     def arrangements(self, batches: Any = None) -> Arrangements:
-        """Return the valid permutations of labelled samples, including paired samples in groups."""
+        """Return the valid permutations of labelled samples and, with groups, of paired samples."""
         rows = self._labelled
         if self._pairs is not None and self.groups is not None:
             row_of = {sample: row for row, sample in enumerate(self._ids)}
@@ -220,7 +220,7 @@ class LabelFolds(HeldOut):
 
 
 def label_ways(codes: IntArray, ways: Arrangements) -> float:
-    """Return the number of distinct labellings; samples of one class are interchangeable."""
+    """Return the number of distinct labellings; samples of the same class are interchangeable."""
     found = 0.0
     for block in ways.blocks:
         kinds = np.unique(codes[block], axis=0, return_counts=True)[1]

@@ -220,7 +220,7 @@ def _without_random(pairs: Pairs, groups: Groups | None) -> Pairs:
 
 
 def _between_units(test: Pairs, groups: Groups | None) -> IntArray:
-    """List the pairs of samples in held-out must-links that no link or group connects."""
+    """List pairs of samples from held-out must-links that no must-link or group connects."""
     ids = np.array(test.ids, dtype=np.intp)
     place: dict[Hashable, int] = {int(row): place for place, row in enumerate(ids)}
     must, _ = test.rows(place)

@@ -29,7 +29,7 @@ Track = Callable[[Iterable[Any]], Iterable[Any]]
 def check_matrix(
     X: Any, who: str = "This measure", *, finite: bool = True, spread: bool = True
 ) -> Matrix:
-    """Check samples in the same way as selectors, and return an array or a CSR matrix.
+    """Check samples as selectors do, and return them as an array or a CSR matrix.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def as_matrix(samples: Any) -> Matrix:
 
 
 def values_of(samples: Matrix, rows: IntArray, features: IntArray) -> FloatArray:
-    """Copy some features of some samples as float64, since small integer types would overflow."""
+    """Copy some features of some samples as float64, because small integer types would overflow."""
     return as_samples(samples).cells(rows, features)
 
 
@@ -102,7 +102,7 @@ def order_of(fitted: Any) -> IntArray:
 
 
 def reproducible(selector: Any, seed: int = 0) -> Any:
-    """Clone a selector, and set each `random_state` that is None, also in nested selectors.
+    """Clone a selector; set each `random_state` that is None, including those of nested selectors.
 
     Otherwise, fits to different data would also differ because of random choices.
     """
@@ -164,7 +164,7 @@ def _ordered_pairs(
 def in_order_of_rows(
     pairs: Pairs, n_samples: int, given: Given | None = None, selectors: Iterable[Any] = ()
 ) -> Pairs:
-    """Return the pairs between samples as row numbers, in an order independent of the input.
+    """Return pairs between samples as row numbers, sorted independently of the input order.
 
     Cannot-links that contradict must-links are dropped if all selectors that use pairs drop them.
 
@@ -175,7 +175,7 @@ def in_order_of_rows(
     n_samples : int
         The number of samples.
     given : Given, optional
-        The inputs with the IDs of the samples. Default: row numbers are used as IDs.
+        The inputs, which contain the IDs of the samples. Default: row numbers are used as IDs.
     selectors : iterable of selectors
         The selectors that will be fitted to the pairs.
     """
@@ -214,7 +214,7 @@ def check_comparison(
     selectors : dict of str to selector
         The methods by name.
     has_labels : bool
-        Whether labels were passed. If not, methods that require labels raise an error.
+        Whether labels were passed. If they were not, methods that require labels raise an error.
     pairs : Pairs or None
         The pairs.
     cv : PairKFold or None

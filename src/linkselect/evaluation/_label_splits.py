@@ -33,13 +33,13 @@ def split_rows(
     n_splits : int
         The number of splits.
     test_size : float
-        The fraction of test samples, or of test groups.
+        The fraction of the samples, or of the groups, that are used for testing.
     random_state : int
         Determines the splits.
     groups : array of int of shape (n_samples,) or None
         The group of each sample. Groups are never split.
     names : array of shape (n_classes,)
-        The label of each class, for error messages.
+        The label of each class, used in error messages.
     """
     labelled = np.flatnonzero(codes >= 0)
     known = codes[labelled]
@@ -61,7 +61,7 @@ def _split_groups(
     random_state: int,
     names: NDArray[np.object_],
 ) -> list[Split]:
-    """Draw random test groups from each class, so that both sides contain every class.
+    """Draw random test groups from each class; training and test samples contain every class.
 
     Each group is assigned to its most frequent class.
     """

@@ -34,7 +34,7 @@ class Runs:
     counts : array of int
         The numbers of features.
     runs : sequence of tuples
-        The training part and the held-out part of each run, which contain samples or pairs.
+        The training part and the held-out part of each run; each part consists of samples or pairs.
     """
 
     X: Matrix
@@ -54,7 +54,7 @@ class Runs:
         return True
 
     def rank(self, selector: Any, run: int) -> tuple[IntArray, float]:
-        """Fit a selector, and return its order of the features and the fit time in seconds."""
+        """Fit a selector, and return its ranking of the features and the fit time in seconds."""
         samples, given = self.given(selector, run)
         start = time.perf_counter()
         selector.fit(samples, **given)
@@ -105,7 +105,7 @@ def measure_runs(
 ) -> Measurements:
     """Fit every selector to the full data and to each run, and evaluate the rankings.
 
-    A selector that uses the same data in all runs is fitted once.
+    A selector that uses the same data in all runs is fitted only once.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ def measure_runs(
     track : callable
         A function that wraps the list of steps (method, run).
     known : dict of str to array of int, optional
-        Rankings on the full data that are already available.
+        Rankings obtained from the full data, if they are already available.
     """
     orders = {name: known[name] for name in selectors if known and name in known}
     fits: dict[str, list[tuple[IntArray, float]]] = {name: [] for name in selectors}
@@ -175,7 +175,7 @@ class LabelRuns(Runs):
         return round(n_train), round(n_test)
 
     def given(self, selector: Any, run: int) -> tuple[Matrix, dict[str, Any]]:
-        """Return training samples, unlabelled samples and pairs, without test groups."""
+        """Return training samples, unlabelled samples and pairs, excluding those in test groups."""
         rows = np.arange(len(self.codes))
         if run >= 0:
             train, test = self.runs[run]
@@ -196,7 +196,7 @@ class LabelRuns(Runs):
         return samples, arguments_of(given, selector)
 
     def _pairs_among(self, rows: IntArray, ids: Sequence[Hashable]) -> Pairs:
-        """Return the pairs between some samples and, with `together`, those implied by labels."""
+        """Return the pairs between some samples; if `together`, add the pairs implied by labels."""
         assert self.pairs is not None
         present = self.pairs.restrict(ids)
         codes = self.codes[rows]

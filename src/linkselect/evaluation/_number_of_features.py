@@ -75,7 +75,7 @@ def largest_number(n_features: int) -> int:
 
 
 def number_without_labels(n_features: int) -> int:
-    """Return the number of features kept without labels: half of them, at most 300."""
+    """Return the number of features to keep if there are no labels: half of all, at most 300."""
     return min(max(1, n_features // 2), MOST_WITHOUT_LABELS)
 
 
@@ -106,8 +106,8 @@ def choose_number(
     3. In all other cases, half of the features are kept, but at most 300. With pairs, with few
        labels or without supervision, no rule performed better than this number.
 
-    Rules 2 and 3 exclude features that are tied at the worst score, which most features are in
-    sparse methods. If fewer features than the given number remain in a fold, all of them are used.
+    Rules 2 and 3 exclude features that are tied at the worst score, as most features are in sparse
+    methods. If fewer features than the given number remain in a fold, all of them are used.
 
     Parameters
     ----------
@@ -190,7 +190,7 @@ def stated_number(selector: Any) -> NumberOfFeatures | None:
 def _without_own(
     ranker: FoldRanker, selector: Any, n_labelled: int, track: Track
 ) -> NumberOfFeatures:
-    """Choose the number by held-out accuracy if possible, otherwise half of the features."""
+    """Choose the number by held-out accuracy if possible; otherwise, keep half of the features."""
     n_features = ranker.X.shape[1]
     if ranker.kind is None:
         return _plain(n_features, "without labels, there is no evidence for a better number")
@@ -212,7 +212,7 @@ def _without_own(
 
 
 def scored_order(fitted: Any) -> IntArray:
-    """Return the features, best first, without those that are tied at the worst score.
+    """Return the features, best first, except those that are tied at the worst score.
 
     Sparse methods assign the score 0 to most features, so the order of these features is arbitrary.
     If fewer than two features would remain, all features are returned.
@@ -253,7 +253,7 @@ def _best_point(selector: Any, n_labelled: int) -> int:
 
 
 def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
-    """Return the number of features that the method itself considers best, and its description."""
+    """Return the number of features that the method itself considers best, and the rule it used."""
     if describe(selector).path_has_optimum:
         return _best_point(selector, n_labelled), "the optimum of the method's own criterion"
     if getattr(selector, "own_number", "") and selector.n_features_to_select == "auto":
@@ -264,7 +264,7 @@ def _own_number(selector: Any, n_labelled: int) -> tuple[int | None, str]:
 def _rank(
     ranker: FoldRanker, track: Track, read: Read | None = None
 ) -> tuple[FoldRankings | None, str | None]:
-    """Rank the features in each fold, and choose their number there unless `read` limits it."""
+    """Rank the features in each fold, and choose how many to keep unless `read` is given."""
     copy = ranker.with_number(largest_number(ranker.X.shape[1]))
     effort = ranker.effort()
     if ranker.kind == "labels":

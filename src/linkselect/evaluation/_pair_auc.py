@@ -66,7 +66,8 @@ def pair_auc(X: Any, pairs: Pairs, sample_ids: Iterable[Hashable] | None = None)
     Parameters
     ----------
     X : array, sparse matrix or frame of shape (n_samples, n_features)
-        The samples, in the features to evaluate, such as the output of a selector's `transform`.
+        The samples, with the features to evaluate as columns, such as the output of a selector's
+        `transform`.
     pairs : Pairs
         Must-links and cannot-links. Pairs with a sample that is not in X are ignored.
     sample_ids : iterable of hashable, optional
@@ -151,14 +152,14 @@ def pair_auc_curve(
         A selector that has the attribute `order_` after fitting. It is cloned. Its parameter
         `n_features_to_select`, if any, is set to the largest number of features, and each
         `random_state` that is None is set to a fixed seed. If the selector drops cannot-links that
-        contradict must-links, these are not held out either.
+        contradict must-links, these cannot-links are not held out either.
     X : array, sparse matrix or frame of shape (n_samples, n_features)
         The samples.
     pairs : Pairs
         Must-links and cannot-links.
     n_features : sequence of int, optional
         The numbers of features, in ascending order. Default: 1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70
-        and 100, at most all features.
+        and 100, limited to the number of all features.
     cv : PairKFold, optional
         The splitter that holds out pairs. Default: two folds, repeated four times, with
         `random_state=0`.

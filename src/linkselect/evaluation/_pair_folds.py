@@ -156,7 +156,7 @@ class PairKFold:
     ----------
     n_splits : int, default=5
         The number of folds, at least 2. If a fold would have no must-link or no cannot-link for
-        training or testing, the number is reduced and a warning is issued.
+        training or testing, the number of folds is reduced and a warning is issued.
     n_repeats : int, default=1
         The number of repeats, each with a different random split.
     random_state : int, RandomState instance or None, default=None
@@ -273,7 +273,7 @@ def _sides(units: Units, may_test: Kept, inside: BoolArray) -> tuple[Kept, Kept]
 def _is_filled(side: Kept, units: Units) -> bool:
     """Return whether a side of a split has enough pairs.
 
-    It needs both kinds of pairs or, if all pairs are must-links, two independent ones.
+    It needs must-links and cannot-links or, if there are only must-links, two independent ones.
     """
     must, cannot = side
     if len(units.cannot):
@@ -285,8 +285,8 @@ def _fold_of_units(units: Units, n_folds: int, rng: np.random.RandomState) -> In
     """Assign units to folds with similar numbers of pairs, keeping linked units together.
 
     Units connected by cannot-links are assigned to the same fold. If these units exceed the size of
-    a fold, they are sorted such that linked units are close, and divided into as few pieces as
-    possible.
+    a fold, they are sorted such that linked units are close to each other, and then divided into as
+    few pieces as possible.
     """
     shuffled = rng.permutation(units.n_units)
     ends = shuffled[units.cannot]

@@ -44,7 +44,7 @@ class PairWorth(NamedTuple):
     n_replaced: float
     """The number of selected features that are replaced; NaN if the fit needs this pair."""
     moved: tuple[Any, ...]
-    """Features with the largest changes of rank (except 0), by name if X has feature names."""
+    """The features whose rank changed most, as names if X has feature names."""
     score_change: FloatArray
     """The score of each feature without the pair, minus the score with it."""
     rank_change: IntArray
@@ -62,7 +62,7 @@ def pair_worth(
 ) -> list[PairWorth]:
     """Compute how the scores and the ranking change when each pair in turn is left out.
 
-    The changes are exact. For `ConstraintScore`, they are computed in closed form, in time
+    The changes are exact. For `ConstraintScore`, these changes are computed in closed form, in time
     proportional to the number of pairs times the number of features. Any other selector is refitted
     once for each pair, without this pair. A `random_state` that is None is replaced by a fixed
     seed, so that random choices do not change the ranking. Groups of samples have no effect,
@@ -88,7 +88,7 @@ def pair_worth(
     n_moved : int, default=5
         The maximum number of features in `moved`.
     n_jobs : int, optional
-        The number of threads. Default: the number that BLAS may use.
+        The number of threads. Default: the number of threads that BLAS may use.
 
     Returns
     -------
@@ -215,7 +215,7 @@ def _compared(
 
 
 def _farthest(distance: IntArray, ranking: IntArray, n_moved: int) -> IntArray:
-    """Return the features whose rank changed most; of tied features, the better-ranked first."""
+    """Return the features whose rank changed most; if tied, the better-ranked feature is first."""
     farthest = np.lexsort((ranking, -distance))[:n_moved]
     return farthest[distance[farthest] > 0]
 
@@ -252,8 +252,8 @@ def suspect_pairs(
     unusual samples looks like a wrong pair, and such pairs are the most informative. With 10 % of
     the pairs flipped, wrong pairs were detected with an AUC of .75, .76 and .76 among 20, 40 and
     100 pairs (mean over 29 data sets). In earlier experiments, dropping the most suspicious 10 % or
-    20 % of 100 pairs changed the accuracy obtained with the Constraint Score by -0.9 ± 0.8 or
-    -2.5 ± 0.9 percentage points. This function drops no pairs.
+    20 % of 100 pairs changed the accuracy with the Constraint Score by -0.9 ± 0.8 and -2.5 ± 0.9
+    percentage points, respectively. This function drops no pairs.
 
     Parameters
     ----------
@@ -320,7 +320,7 @@ def _positions(X: Samples, must: IntArray, cannot: IntArray) -> FloatArray:
 
 
 def _distances(block: FloatArray, must: IntArray, cannot: IntArray) -> FloatArray:
-    """Sum the weights and the distances of each pair and of the other pairs over the features.
+    """For each pair, sum the weights and distances of this pair and the others over features.
 
     Returns
     -------

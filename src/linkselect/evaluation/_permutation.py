@@ -41,7 +41,7 @@ TOO_FEW_WAYS = (
 
 
 def too_few_ways(batches: Any, codes: IntArray | None) -> str:
-    """Explain why there are too few permutations, for example because each batch has one class.
+    """Explain why there are too few permutations, for example if each batch has only one class.
 
     Parameters
     ----------
@@ -199,9 +199,9 @@ def against_chance(
     """Test the held-out estimate against chance by permuting the samples.
 
     Under the null hypothesis that X is unrelated to the supervision, all valid permutations of the
-    samples are equally likely. The estimate is recomputed on permuted samples, including the
-    ranking of the features, while pairs and labels remain unchanged. The test is valid if pairs and
-    labels were chosen without looking at X.
+    samples are equally likely. The features are ranked again and the estimate is recomputed on
+    permuted samples, while pairs and labels remain unchanged. The test is valid if pairs and labels
+    were chosen without looking at X.
 
     If ranking the features again takes too long, or if some pairs were chosen by looking at X, only
     the held-out samples of each fold are permuted among themselves. The ranking of the features,

@@ -157,7 +157,7 @@ def permute(
     track: Track,
     kept: ScoreStore | None,
 ) -> None:
-    """Compute the scores of the observed samples, then those of the permutations, in place."""
+    """Fill in the scores of the observed samples, followed by those of the permutations."""
 
     def fit(given: Given) -> FloatArray:
         fitted = clone(method).fit(known.X, **arguments_of(given, method))

@@ -169,12 +169,12 @@ class Comparison:
     top : int
         The number of best features for which `overlap` and `stability` are computed.
     spearman, overlap : tuple of tuples of float
-        The agreement of every two methods fitted to all samples: Spearman's correlation of the
+        The agreement between every two methods fitted to all samples: Spearman's correlation of the
         rankings, and the proportion of the `top` features that they share.
     stability : dict of str to float
         The similarity of the `top` features of each method between splits or, without labels,
-        between folds (Nogueira's index). It is 1 if the features are always the same, about 0 by
-        chance, and NaN if `top` is the number of all features.
+        between folds (Nogueira's index). It is 1 if the features are always the same, about 0 for
+        random features, and NaN if `top` is the number of all features.
     seconds : dict of str to float
         The median time to fit each method in a split or, without labels, in a fold.
     rankings : dict of str to tuple of int
@@ -222,7 +222,7 @@ class Comparison:
 
     @property
     def measures(self) -> tuple[Measure, ...]:
-        """The available evaluations: by accuracy on labels, then by held-out pairs."""
+        """The available evaluations: first on labelled samples, then on held-out pairs."""
         found: list[Measure] = []
         if self.accuracy is not None:
             all_features, differences = self.all_features or (), self.differences or ()
@@ -240,7 +240,7 @@ class Comparison:
 
     @property
     def ranked(self) -> tuple[str, ...]:
-        """The methods, best first, by accuracy or, without labels, by AUC of held-out pairs."""
+        """The methods, best first: by accuracy or, without labels, by AUC of held-out pairs."""
         return tuple(self.measures[0].means)
 
     @property

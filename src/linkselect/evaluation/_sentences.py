@@ -92,7 +92,7 @@ def _differences(measure: Measure, level: float) -> Iterator[str]:
 
 
 def _leaders(measure: Measure) -> list[str]:
-    """Return the method with the largest mean, and those tied with it."""
+    """Return the method with the largest mean, and the methods tied with it."""
     means = measure.means
     return [name for name in means if np.isclose(means[name], means[measure.leader], 0, 1e-9)]
 

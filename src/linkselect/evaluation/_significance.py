@@ -27,8 +27,8 @@ class Difference:
     p : float
         The two-sided p-value of the corrected resampled t-test.
     p_adjusted : float
-        The p-value adjusted by Holm's method over all pairs of methods, including features in
-        random order.
+        The p-value adjusted by Holm's method over all pairs of methods, where features in random
+        order count as a method.
     """
 
     better: str

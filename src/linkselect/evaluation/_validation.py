@@ -55,8 +55,8 @@ class Validation:
         The selected features, best first.
     frequencies : tuple of float
         The selection frequency of each feature, in column order: the proportion of resamples in
-        which it is selected. The tuple is empty if there is too little supervision to divide into
-        halves.
+        which it is selected. The tuple is empty if there is too little supervision to be divided
+        into halves.
     together : tuple of float
         For each selected feature, the proportion of resamples in which the feature itself or a
         highly correlated one is selected. A method that avoids redundancy selects only one of
@@ -70,7 +70,8 @@ class Validation:
         if no pairs were passed to the method.
     twins : tuple of tuple of Twin
         For each of the first 300 selected features, up to three features that are highly correlated
-        with it (at least 0.9 or at most -0.9), by decreasing correlation.
+        with it (a correlation of at least 0.9 or at most -0.9), sorted by decreasing absolute
+        correlation.
     left_out : tuple of (int, Twin)
         Each feature that is not selected but highly correlated with a selected feature, and the
         selected feature with which it is most correlated.
@@ -170,8 +171,8 @@ def validate(
     features.
 
     Resamples are complementary halves of the samples. Samples that are connected by must-links or
-    belong to one group stay together. Each half contains the pairs whose samples are both in this
-    half.
+    belong to the same group stay together. Each half contains the pairs whose samples are both in
+    this half.
 
     The numbers of folds, permutations and resamples (10 to 50) depend only on the size of X and the
     method, so that repeated calls give the same result. With a slow method, features are not ranked

@@ -83,7 +83,7 @@ def nearest(
     queries, pool : ndarray of int, optional
         The row numbers of the queries and of the pool. Default: all rows.
     rows : Products, optional
-        The result of `Samples.products`, if it is reused in several searches.
+        The result of `Samples.products`, if it is to be reused in several searches.
     n_jobs : int, optional
         Number of threads.
 
@@ -254,7 +254,7 @@ def kernel_graph(
         The width of the Gaussian.
     codes : ndarray of shape (n_samples,), optional
         The group of each sample, or -1 for samples without a group. By default, the graph is
-        complete, and its degrees include the ones on the diagonal, as in the papers.
+        complete, and its degrees include the diagonal entries of 1, as in the papers.
     without : csr_array, optional
         The excluded pairs, given by the nonzero entries of a symmetric matrix.
     n_jobs : int, optional
@@ -278,7 +278,7 @@ def kernel_graph(
 def listed_kernel(
     X: Samples, sigma: float, codes: IntArray, without: csr_array, n_jobs: int | None
 ) -> Edges:
-    """Build the same graph as `kernel_graph` for small groups, with a list of all edges."""
+    """Build the same graph as `kernel_graph`, but list all edges, which suits small groups."""
     left, right = links_within(codes).T
     kept = np.asarray(without[left, right]).ravel() == 0
     left, right = left[kept], right[kept]

@@ -49,7 +49,7 @@ Solve = Callable[[IntArray], Tile]
 
 
 def distinct_rows(X: FloatArray) -> tuple[IntArray, IntArray]:
-    """Return the first row of each set of equal rows, and the index of the set of each row."""
+    """Return the first row of each set of equal rows and, for each row, the index of its set."""
     # Comparing rows as bytes is much faster than comparing values; adding 0 turns -0 into 0.
     row = np.dtype((np.void, X.itemsize * X.shape[1]))
     keys = np.ascontiguousarray(X + 0.0).view(row).ravel()
@@ -150,7 +150,7 @@ def _certified(program: Program, targets: IntArray, max_iter: int) -> Tile:
 
 
 def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_iter: int) -> Solve:
-    """Return a solver for the weights of minimal l1 norm that reconstruct a sample exactly.
+    """Return a solver that finds exact reconstruction weights of minimal l1 norm.
 
     This is an exact penalty method: if the cost of errors is high enough, the optimum contains no
     error. The required cost is unknown, so it is increased until no error remains.
@@ -186,7 +186,7 @@ def _equality_solver(X: FloatArray, numbers: IntArray, targets: IntArray, max_it
 def _tolerance_solver(
     X: FloatArray, numbers: IntArray, targets: IntArray, tolerance: float, max_iter: int
 ) -> Solve:
-    """Return a solver for the weights of minimal l1 norm with a bounded Euclidean error."""
+    """Return a solver that minimises the l1 norm of weights, given a bound on the error."""
     smallest = smallest_errors(X)
     outside = targets[smallest[targets] > tolerance]
     if len(outside):

@@ -68,7 +68,7 @@ def lsdf_graph(near: Edges, known: Supervision, gamma: float) -> Graph:
 def constrained_graph(
     X: Any, near: Edges, known: Supervision, sigma: float, n_jobs: int | None = None
 ) -> Graph:
-    """Build the graph of C5, which joins neighbours and must-links with Gaussian weights.
+    """Build the graph of C5, which joins neighbours and must-linked samples with Gaussian weights.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def reward_graph(
 def compensated_graph(
     near: Edges, known: Supervision, sigma: float, gamma: float, compensation: float
 ) -> Graph:
-    """Build the graph of C7, with full weight for must-links between neighbours.
+    """Build the graph of C7, in which must-links between neighbours have full weight.
 
     Must-links have the weight 1 between neighbours and the weight `compensation` otherwise. Other
     edges between neighbours have Gaussian weights, which are multiplied by `1 - gamma` for
@@ -210,7 +210,7 @@ def class_neighbors(
     classes : ndarray of int of shape (n_samples,)
         The class of each sample.
     n_neighbors : int
-        Number of nearest neighbours within the class, and also outside the class.
+        Number of nearest neighbours within the class and, separately, outside the class.
     n_jobs : int, optional
         Number of threads. Default: the number of threads that BLAS may use.
 
@@ -237,7 +237,7 @@ def _listed(known: Supervision, links: IntArray) -> Edges:
 
 
 def _linked(near: Edges, known: Supervision) -> tuple[BoolArray, BoolArray]:
-    """Return a mask of the edges that are must-links and a mask of the cannot-links."""
+    """Return a mask of the edges that are must-links, and one of those that are cannot-links."""
     if known.must is None or known.cannot is None:
         left, right = known.classes[near.left], known.classes[near.right]
         labelled = (left >= 0) & (right >= 0)

@@ -1,4 +1,4 @@
-"""Weights that reconstruct each sample from the others, which form the Sparsity Score's graph.
+"""Weights that reconstruct each sample from the others: the graph of the Sparsity Score.
 
 Row i of the weight matrix S reconstructs sample `x_i`. The entries of a row sum to 1, and entry i
 of row i is 0.
@@ -230,7 +230,7 @@ def check_reconstruction(
 
 
 def step_limit(max_iter: MaxIter, n_samples: int, n_features: int) -> int:
-    """Return the maximum number of steps per sample, which depends on the shape for "auto"."""
+    """Return the maximum number of steps per sample; for "auto", it depends on the shape."""
     if max_iter == "auto":
         size = min(n_samples, n_features + 1) * math.sqrt(n_samples + n_features)
         return max(LEAST_STEP_LIMIT, math.ceil(STEPS_PER_EXCHANGE * size))
@@ -260,12 +260,12 @@ def reconstruct(
     n_jobs: int | None = None,
     track: Callable[[Iterable[Any]], Iterator[Any]] = iter,
 ) -> Reconstruction:
-    """Compute the same weights as `reconstruction_weights`, with bounds on their suboptimality.
+    """Compute the same weights as `reconstruction_weights`, and bound their suboptimality.
 
     Parameters
     ----------
     X : matrix of shape (n_samples, n_features)
-        The samples, which must be finite numbers, dense or sparse. X is not modified.
+        The samples, dense or sparse. All values must be finite. X is not modified.
     kind, form, tolerance, n_neighbors, regularization, max_iter, solver, n_jobs
         See `reconstruction_weights`. These parameters are not validated here.
     track : callable, default=iter
@@ -349,7 +349,7 @@ def _nearest_only(X: FloatArray, targets: IntArray, n_jobs: int | None) -> l1.Ti
 def _assembled(
     tiles: list[l1.Tile], rows: IntArray, columns: IntArray, twins: csr_array, max_iter: int
 ) -> Reconstruction:
-    """Combine the solutions of distinct samples and the weights of duplicates in one matrix."""
+    """Combine the solutions of distinct samples and the weights of duplicates into one matrix."""
     n_samples = twins.shape[0]
     small = vstack([tile.weights for tile in tiles]).tocoo()
     places = rows[small.row], columns[small.col]
@@ -361,6 +361,6 @@ def _assembled(
 
 
 def _closed_form(weights: csr_array) -> Reconstruction:
-    """Wrap weights that were computed in closed form, with zero gaps and one step per sample."""
+    """Wrap weights computed in closed form in a result with zero gaps and one step per sample."""
     n_samples = weights.shape[0]
     return Reconstruction(weights, np.zeros(n_samples), np.ones(n_samples, dtype=np.intp), 1)

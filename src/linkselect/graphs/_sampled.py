@@ -92,7 +92,7 @@ class SampledEdges:
     edges : Edges
         The edges, weighted by the squared distance.
     finds : ndarray of bool of shape (n_edges, 2)
-        Whether the left sample and the right sample find the edge.
+        Whether the left sample finds the edge, and whether the right sample finds it.
     groups : ndarray of int of shape (n_edges, 2)
         The jackknife group of each sample of an edge, counted from 0; -1 for samples that are
         always queries, and -2 for samples that are not queries.
@@ -127,7 +127,7 @@ class SampledEdges:
         return replace(self, edges=replace(self.edges, n_samples=len(rows), left=left, right=right))
 
     def counted(self, without: int | None = None) -> Edges:
-        """Return the edges and the number of edges of the whole graph that each edge represents.
+        """Return the edges, with the number of edges of the whole graph that each represents.
 
         If `without` is given, the samples of this jackknife group are treated as not drawn.
         """
@@ -143,7 +143,7 @@ class SampledEdges:
 
 
 def _chances(n_drawn: int, n_others: int) -> tuple[float, float]:
-    """Return the probabilities of observing an edge found by one or by both of its samples."""
+    """Return the probabilities that an edge found by one sample, or by both, is observed."""
     left_out = n_others - n_drawn
     both_missed = left_out * (left_out - 1) / (n_others * max(n_others - 1, 1))
     return n_drawn / n_others, 1.0 - both_missed
@@ -215,7 +215,7 @@ def _group_of(queries: Queries, rows: IntArray) -> IntArray:
 
 
 def standard_errors(score: Callable[[Edges], Any], found: SampledEdges) -> FloatArray:
-    """Estimate the standard errors of scores that are based on sampled queries by the jackknife.
+    """Use the jackknife to estimate the standard errors of scores based on sampled queries.
 
     The scores are recomputed after leaving out each group of drawn samples, and their variation is
     used to estimate the sampling error. Because n of N samples are drawn without replacement, the

@@ -9,7 +9,7 @@ class State(NamedTuple):
     """Simulated effect of 20 more answers, depending on the stability of the best features."""
 
     least: float
-    """Minimum proportion of the best features that were also best before the last 10 answers."""
+    """Minimum proportion of the best features that were also among the best ones 10 answers ago."""
     gained: int
     """Percentage of runs in which 20 more answers increased accuracy by more than one point.
 
@@ -37,8 +37,8 @@ def advice(n_kept: int | None, n_best: int, *, is_trusted: bool) -> str:
     Parameters
     ----------
     n_kept : int or None
-        Number of the best features that were also best before the last 10 answers. None if there
-        was no ranking at that time.
+        Number of the best features that were already among the best before the last 10 answers.
+        None if there was no ranking at that time.
     n_best : int
         Number of best features.
     is_trusted : bool

@@ -55,7 +55,7 @@ def answer_file_of(out: Path) -> Path:
 
 
 class AnswerFile:
-    """An SQLite file of all answers, which one process locks, and a CSV file of the pairs.
+    """An SQLite file with all answers, locked by one process, and a CSV file with the pairs.
 
     When `store` returns, the answers are on disk and survive a crash of the process.
 
@@ -244,7 +244,7 @@ class AnswerFile:
         self._answers.note()
 
     def _is_reopened(self) -> bool:
-        """Reopen the file at `path` if it contains all of the current answers or the first ones."""
+        """Reopen the file at `path` if it contains all current answers or the first of them."""
         self._let_go()
         try:
             # Read without locking or modifying: the file may belong to another program.

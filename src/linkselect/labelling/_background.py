@@ -109,7 +109,7 @@ class Found:
 
 
 class Task(NamedTuple):
-    """A call of a `_worker` function; `about` is a number of answers or a key of links."""
+    """A call to a `_worker` function; `about` is the number of answers or the key of the links."""
 
     work: Callable[..., dict[str, Any]]
     about: Any
@@ -163,7 +163,7 @@ class Background:
                 self._want(_worker.check, n_answers, links, earlier, self._n_best)
 
     def write_report(self, links: Links, call: str, *, again: bool = False) -> str:
-        """Request a report, unless it exists or has failed for these links, and return their key.
+        """Request a report unless it exists or failed for these links; return the key of the links.
 
         Other tasks wait until the report is ready. With `again`, a report that failed is written
         again.

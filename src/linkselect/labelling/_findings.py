@@ -1,4 +1,4 @@
-"""Summarise the answers by groups of samples, with their best features and nearest samples."""
+"""Summarise the answers: groups of samples, the best features, and the samples near each group."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Column(NamedTuple):
 
     name: str
     share: float
-    """Cumulative proportion of the differences explained up to and including this feature."""
+    """Cumulative proportion of the differences explained by this and all better features."""
     means: list[float]
     """The mean of the feature in each group."""
     places: list[float]

@@ -106,7 +106,7 @@ def open_page(
     X : array-like or sparse matrix of shape (n_samples, n_features)
         The samples, as a NumPy array, a SciPy sparse matrix, or a pandas or polars DataFrame.
     pairs : Pairs, optional
-        Known pairs with which to start.
+        Pairs that are already known.
     sample_ids : iterable of hashable, optional
         The ID of each row. Default: the index of X if it is a pandas object, otherwise row numbers.
     strategy : {"grow", "minmax", "random"}, default="grow"

@@ -26,7 +26,7 @@ PAUSE = 1.0
 
 
 def number_of_best(n_features: int) -> int:
-    """Return the number of best features to show: a third of all features, between 1 and 10.
+    """Return the number of best features to show: a third of all, at least 1, at most 10.
 
     Examples
     --------
@@ -66,7 +66,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Place:
-    """Instructions for the place where the page was started, in complete sentences.
+    """Instructions that depend on where the page was started, in complete sentences.
 
     Attributes
     ----------
@@ -109,7 +109,7 @@ class Labelling:
     repeat : str
         The command or code that repeats the ranking.
     place : Place
-        Instructions for the place where the page was started.
+        Instructions that depend on where the page was started.
 
     Attributes
     ----------
@@ -174,7 +174,7 @@ class Labelling:
         self._shown = {window: one for window, one in self._shown.items() if {*one[0]} != {*pair}}
 
     def answer(self, rows: tuple[int, int], said: Said) -> Outcome:
-        """Record the answer about a pair of rows, which is on disk when this method returns."""
+        """Record the answer about a pair of rows; it is on disk when this method returns."""
         with self.writing():
             pair = self._pair(rows)
             self._no_longer_shown(pair)

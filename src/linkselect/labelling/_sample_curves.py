@@ -260,7 +260,7 @@ def placed(values: NDArray[Any], within: Range, start: float, end: float) -> Flo
 
 
 def _thinned(x: FloatArray, y: FloatArray, most: int) -> IntArray:
-    """Choose the points to draw; of many points, the extremes in each of `most` parts."""
+    """Choose the points to draw: if there are many, the extremes in each of `most` parts."""
     if len(y) <= 2 * most:
         return np.arange(len(y))
     # Parts of equal width if x is increasing; otherwise parts with equal numbers of points.

@@ -54,7 +54,8 @@ def named_pictures(folder: Path, names: Sequence[str]) -> dict[int, Path]:
     Parameters
     ----------
     folder : Path
-        The folder of the table. File names are relative to it and must stay inside it.
+        The folder of the table. File names are relative to this folder and must not lead outside
+        it.
     names : sequence of str
         The file name of each row; empty if the row has none.
     """

@@ -41,7 +41,7 @@ class Ask:
     sample_ids : iterable of hashable, optional
         The ID of each sample.
     pairs : Pairs, optional
-        Known pairs with which to start.
+        Pairs that are already known.
     out : Path, optional
         The CSV file of pairs.
     strategy, random_state
@@ -53,12 +53,12 @@ class Ask:
     repeat : str
         The command or code that repeats the ranking.
     progress : callable, optional
-        A function that is called with the numbers of completed steps and of all steps while X is
-        read.
+        A function that is called while X is read, with the number of completed steps and the total
+        number of steps.
     kind : type of PairQueries
         The class that chooses the questions.
     place : Place
-        Instructions for the place where the page is started.
+        Instructions that depend on where the page is started.
     """
 
     X: Any

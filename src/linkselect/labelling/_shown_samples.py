@@ -85,7 +85,7 @@ class ShownSamples:
     more : dict of str to sequence of str, optional
         Additional columns to show below each sample.
     curves : dict of int to callable, optional
-        A function per row that reads its curve, if curves are not part of X.
+        For each row, a function that reads its curve, if curves are not part of X.
     encoded : collection of str
         Features encoded from dates or text; their values are shown with six digits.
     regions : dict of str to Region, optional
@@ -113,7 +113,7 @@ class ShownSamples:
 
     @property
     def kind(self) -> Kind:
-        """The kind of display of the samples; content passed explicitly is preferred to X."""
+        """How the samples are displayed; content passed explicitly takes precedence over X."""
         if self.pictures is not None:
             return "picture"
         if self.texts is not None:
@@ -132,7 +132,7 @@ class ShownSamples:
         return f"{count} {'has' if n_without == 1 else 'have'} no {what}." if n_without else ""
 
     def kind_of(self, row: int) -> Kind:
-        """The kind of display of a sample in a list; without a picture, its ID is displayed."""
+        """How a sample is displayed in a list; without a picture, its ID is displayed."""
         without = self.pictures is not None and row not in self.pictures
         return "values" if without else self.kind
 
@@ -209,8 +209,8 @@ class ShownSamples:
     def compared(self, a: int, b: int, start: int, n_rows: int) -> list[ComparedValue]:
         """Return some features of two samples, sorted by decreasing difference.
 
-        Features that differ are followed by those with one missing value, with equal values, with
-        a constant value in all samples, and with both values missing.
+        Features that differ come first, then those with one missing value, those with equal
+        values, those that are constant in all samples, and those with both values missing.
         """
         both = np.array([self.values(a), self.values(b)])
         # No two of n values differ by more standard deviations than this. The ratio is larger, even
@@ -288,7 +288,7 @@ def _text(value: float) -> str:
 
 
 def png(pixels: NDArray[np.uint8]) -> bytes:
-    r"""Encode an image of shape (height, width) for grey or (height, width, 3) for RGB as PNG.
+    r"""Encode an image as PNG; its shape is (height, width) for grey, (height, width, 3) for RGB.
 
     Examples
     --------

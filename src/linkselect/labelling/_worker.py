@@ -28,12 +28,13 @@ NICER = 10
 
 
 def start(parent: int, folder: Path) -> None:
-    """Initialise a process with low priority and without output, which ends with its parent.
+    """Initialise a process that has low priority, writes no output and ends with its parent.
 
     Parameters
     ----------
     parent : int
-        The ID of the process of the page, which ends this process unless it is killed.
+        The ID of the parent, the process that serves the page. Unless killed, the parent ends this
+        process.
     folder : Path
         The folder to delete if the parent is killed.
     """
@@ -60,7 +61,7 @@ def _held(file: Path) -> tuple[Any, dict[str, Any]]:
 
 
 def rank(file: Path, links: Any, n_best: int) -> Found:
-    """Rank the features, and compute the cumulative proportion that the best of them explain."""
+    """Rank the features; compute the cumulative proportion of differences the best ones explain."""
     selector = _fitted(_held(file)[0], links, n_best)
     path = selector.path_[np.isfinite(selector.path_)]  # empty if all features are constant
     return {"order": selector.order_, "path": tuple(path.tolist())}

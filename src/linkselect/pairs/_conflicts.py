@@ -59,7 +59,7 @@ class PairConflictError(GuidedValueError):
 
 
 def describe_conflicts(pairs: Pairs) -> str:
-    """Describe the number of contradicting cannot-links and the first three conflicts."""
+    """State the number of contradicting cannot-links, and describe the first three conflicts."""
     n_conflicts = pairs.n_conflicts
     shown = "; ".join(map(str, pairs.conflicts(limit=3)))
     more = f"; and {n_conflicts - 3} more" if n_conflicts > 3 else ""

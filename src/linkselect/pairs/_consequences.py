@@ -93,7 +93,7 @@ def pair_that_names(pairs: Pairs, samples: Container[Hashable]) -> Pair:
 
 
 def components_of(pairs: Pairs) -> IntArray:
-    """Return, for each id, the number of its group of samples connected by must-links."""
+    """Return the group number of each id; must-links connect the samples of a group."""
     return _links.must_components(pairs._must, len(pairs._ids), pairs._groupings)
 
 

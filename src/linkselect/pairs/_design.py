@@ -31,7 +31,7 @@ def from_columns(
     max_pairs: int | None = None,
     random_state: int | np.random.RandomState | None = None,
 ) -> Pairs:
-    """Create the pairs that a study design implies, for example from replicates of a patient.
+    """Create the pairs that a study design implies, for example from replicate samples of patients.
 
     Rows with equal values of `same` but different values of `across` form must-links. Rows with
     different values of `different` but equal values of `across` form cannot-links. Without
@@ -43,8 +43,8 @@ def from_columns(
     Parameters
     ----------
     frame : pandas or polars frame, or dict of columns
-        One row for each sample. The sample ids are the index of a pandas frame, otherwise row
-        numbers.
+        One row for each sample. The sample ids are the index of a pandas frame, or row numbers for
+        other frames.
     same, different : str, optional
         The column whose equal values form must-links, and the column whose different values form
         cannot-links. At least one of them is required.
@@ -52,9 +52,9 @@ def from_columns(
         The column whose values must differ within must-links and be equal within cannot-links, such
         as the batch.
     max_pairs : int, optional
-        The maximum number of pairs of each kind, which are drawn at random. Default: all pairs, up
-        to 10 million. There is no limit if `same` and `different` are the same column and `across`
-        is not given.
+        The maximum number of pairs of each kind; if there are more, pairs are drawn at random.
+        Default: all pairs, up to 10 million. There is no limit if `same` and `different` are the
+        same column and `across` is not given.
     random_state : int, RandomState instance or None, default=None
         Determines the random draw of pairs.
 
@@ -120,7 +120,7 @@ def _check_arguments(same: Any, different: Any, max_pairs: Any) -> None:
 
 
 def _codes(frame: Any, name: Any, role: str) -> IntArray:
-    """Return the values of a column as codes in order of first appearance; -1 if missing."""
+    """Return the values of a column as codes, in order of first appearance; -1 means missing."""
     # A lazy frame has no length.
     has_length = hasattr(frame, "__len__")
     if not (has_length and (isinstance(frame, Mapping) or hasattr(frame, "columns"))):

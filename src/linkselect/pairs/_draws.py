@@ -1,4 +1,4 @@
-"""Random draws of numbered pairs, without a list of all pairs."""
+"""Random draws from numbered pairs, without listing all pairs."""
 
 from typing import Any
 
@@ -20,7 +20,7 @@ def draw_numbers(n_available: int, size: int, generator: np.random.Generator) ->
 
 
 def numbered_pairs(number: IntArray, start: IntArray, count: IntArray) -> IntArray:
-    """Return pairs by number, from all (i, j) with `start[i] <= j < start[i] + count[i]`.
+    """Return pairs by their numbers among all (i, j) with `start[i] <= j < start[i] + count[i]`.
 
     Examples
     --------

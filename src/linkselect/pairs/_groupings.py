@@ -146,7 +146,7 @@ def needed(groupings: Groupings) -> tuple[Grouping, ...]:
 
 
 def are_same(one: Grouping, other: Grouping) -> bool:
-    """Return whether two groupings have the same links, regardless of class numbers."""
+    """Return whether two groupings imply the same links, regardless of class numbers."""
     return _holds(one, other) and _holds(other, one)
 
 

@@ -25,7 +25,7 @@ def numbering() -> defaultdict[Any, int]:
 def renamed(
     ids: Iterable[Any], name: Callable[[Any], Hashable]
 ) -> tuple[tuple[Hashable, ...], IntArray]:
-    """Return the distinct new ids of renamed samples, and the index of the new id of each."""
+    """Return the distinct new ids of renamed samples, and each sample's position among them."""
     codes = numbering()
     became = np.fromiter(map(codes.__getitem__, map(name, ids)), dtype=np.intp)
     return tuple(codes), became

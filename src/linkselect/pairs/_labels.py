@@ -95,7 +95,7 @@ def encode_labels(y: ArrayLike, minus_one: bool = True) -> tuple[IntArray, NDArr
     Returns
     -------
     codes : ndarray of shape (n_samples,)
-        Class code of each sample, from 0 to n_classes - 1, or -1 if it is unlabelled.
+        Class code of each sample, from 0 to n_classes - 1, or -1 if the sample is unlabelled.
     classes : ndarray of shape (n_classes,)
         The label of each class code.
 
@@ -177,7 +177,7 @@ class LoneClass:
         return "If -1 is a class, rename it: y = np.where(y == -1, 0, y)."
 
     def error(self) -> GuidedValueError:
-        """Return an error with the problem and the hint."""
+        """Return an error whose message contains the problem and the hint."""
         return GuidedValueError(self.problem, self.hint, "y")
 
 
@@ -234,7 +234,7 @@ def draw_links(
     n_must, n_cannot : int or None
         The number of links to draw without replacement, or None for all links.
     rng : RandomState
-        Random number generator of the draw.
+        Random number generator for the draw.
 
     Returns
     -------

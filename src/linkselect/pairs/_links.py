@@ -173,7 +173,7 @@ def once(
 def weights_of(
     links: IntArray, listed: IntArray, weights: FloatArray, n_samples: int
 ) -> FloatArray:
-    """Return the weight of each link according to a list of weighted links; 1 if it is absent."""
+    """Return the weight of each link in a list of weighted links, or 1 if it is not listed."""
     found = np.ones(len(links))
     keys = _keys(links, n_samples), _keys(listed, n_samples)
     _, here, there = np.intersect1d(*keys, assume_unique=True, return_indices=True)
@@ -198,7 +198,7 @@ def _keys(links: IntArray, n_samples: int) -> IntArray:
 
 
 def must_components(must: IntArray, n_samples: int, groupings: Groupings = ()) -> IntArray:
-    """Number the groups of samples connected by must-links, in order of their first samples.
+    """Number the groups of samples connected by must-links, sorted by their first samples.
 
     A sample without must-links forms its own group.
 
@@ -235,7 +235,7 @@ def link_graph(links: IntArray, n_samples: int) -> csr_array:
 
 
 def members_of(codes: IntArray) -> list[IntArray]:
-    """Return the samples of each group, in the order of codes; negative codes mean no group.
+    """Return the samples of each group, sorted by group code; negative codes mean no group.
 
     Examples
     --------

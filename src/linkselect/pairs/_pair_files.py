@@ -42,7 +42,7 @@ NAME_OTHERWISE_IN_JSON = "Use text as ids."
 
 
 def read_frame(frame: Any) -> tuple[Any, ...]:
-    """Return the pairs of a frame; see `Pairs.from_frame`."""
+    """Read pairs from a frame; see `Pairs.from_frame`."""
     columns = list(getattr(frame, "columns", ()))
     missing = [name for name in ("a", "b", "link") if name not in columns]
     if missing:
@@ -85,7 +85,7 @@ class Gathered:
         self.word = cache(_word)
 
     def add(self, where: str, kind: str, pair: Pair, how: Any, weight: Any) -> None:
-        """Add a pair, where `how` is its value in the column `drawn`."""
+        """Add a pair; `how` is its value in the column `drawn`."""
         try:
             self.weights[kind].append(float(weight))
         except (TypeError, ValueError):
@@ -125,12 +125,12 @@ def _word(value: Any) -> str:
 
 
 def _kind_of(link: Any) -> str:
-    """Return must or cannot for spellings such as Must-Link, and other text in lower case."""
+    """Return `must` or `cannot` for spellings such as Must-Link; other text in lower case."""
     return SPELLED.sub(r"\1", _word(link))
 
 
 def _as_words(link: Any) -> str:
-    """Return a hint on how to replace numbers or Booleans, whose meaning is ambiguous, by words."""
+    """Return a hint on how to replace ambiguous numbers or Booleans with words."""
     if isinstance(link, bool):
         words = "{True: 'must', False: 'cannot'}"
     elif link in (1, 0, -1):
@@ -141,7 +141,7 @@ def _as_words(link: Any) -> str:
 
 
 def read_csv(path: str | PathLike[str], id_type: IdType | None) -> tuple[Any, ...]:
-    """Return the pairs of a CSV file; see `Pairs.from_csv`."""
+    """Read pairs from a CSV file; see `Pairs.from_csv`."""
     with Path(path).open(newline="", encoding="utf-8-sig") as file:
         found = _read_lines(file, str(path))
     return checked(*found.parts(id_type or _guess_id_type(found.codes)))
@@ -173,7 +173,7 @@ def _weights_of(pairs: Pairs) -> Listed:
 
 
 def read_json(path: str | PathLike[str]) -> Listed:
-    """Return the pairs of a JSON file; see `Pairs.from_json`."""
+    """Read pairs from a JSON file; see `Pairs.from_json`."""
     with Path(path).open(encoding="utf-8") as file:
         content = json.load(file)
     if not isinstance(content, dict) or not content.keys() <= {*LINKS, *WEIGHTS}:
@@ -200,7 +200,7 @@ def write_json(path: str | PathLike[str], pairs: Pairs) -> None:
 
 
 def _read_lines(lines: Iterable[str], name: str) -> Gathered:
-    """Read the pairs of a CSV file, with ids as text without surrounding spaces."""
+    """Read pairs from a CSV file. Ids are read as text, with surrounding spaces removed."""
     lines = iter(lines)
     header = next(lines, "")
     reader = csv.reader(chain([header], lines), delimiter=_separator(header), skipinitialspace=True)
@@ -293,7 +293,7 @@ def _check_given_back(
     format_name: str,
     hint: str,
 ) -> None:
-    """Raise an error if an id changes when it is written and read by `through`."""
+    """Raise an error if `through`, which writes and reads ids, changes any id."""
     try:
         back = through(ids)
     except Exception:
@@ -317,7 +317,7 @@ def _check_given_back(
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Return whether two ids are equal and of the same type, which 1, 1.0 and True are not."""
+    """Return whether two ids are equal and have the same type; 1, 1.0 and True differ in type."""
     if type(a) is not type(b):
         return False
     if isinstance(a, tuple):

@@ -42,7 +42,7 @@ def union(ours: Pairs, theirs: Pairs) -> Pairs:
 
 
 def _joined_ids(ours: Pairs, theirs: Pairs) -> tuple[tuple[Hashable, ...], IntArray, IntArray]:
-    """Return the union of the ids, and the positions of the ids of `ours` and `theirs` in it."""
+    """Return the union of the ids in `ours` and `theirs`, and both sets' positions in the union."""
     codes = {sample: code for code, sample in enumerate(ours._ids)}
     moved = np.array([codes.setdefault(one, len(codes)) for one in theirs._ids], dtype=np.intp)
     return tuple(codes), np.arange(len(ours._ids)), moved

@@ -25,10 +25,10 @@ from linkselect.pairs._pair_sets import among, are_equal, union
 class Pairs:
     """Must-link and cannot-link pairs of samples.
 
-    A must-link is a pair of samples of the same class, a cannot-link a pair of samples of different
-    classes [1]_. A sample is identified by its row number or by any hashable id. Duplicate pairs,
-    including reversed pairs, count once, with the largest weight. `Pairs` is immutable: every
-    method returns a new object.
+    A must-link is a pair of samples of the same class; a cannot-link is a pair of samples of
+    different classes [1]_. A sample is identified by its row number or by any hashable id.
+    Duplicate pairs, including reversed pairs, count once, with the largest weight. `Pairs` is
+    immutable: every method returns a new object.
 
     `Pairs` deliberately has no length and is not an array. Otherwise, scikit-learn would index it
     by the rows of a fold, although its entries are pairs and not rows.
@@ -42,7 +42,7 @@ class Pairs:
         Pairs of samples that belong to different classes (cannot-links).
     n_samples : int, optional
         The number of rows of the data that row numbers refer to. If it is given, fitting without
-        ids on data with another number of rows, such as a fold, raises an error.
+        ids raises an error if the data have a different number of rows, for example in a fold.
     adaptive : iterable of 2-tuples, default=()
         The pairs that were chosen by looking at the samples, for example by a query strategy. They
         are used for ranking like other pairs, but cannot be used for validation. Default: none.
@@ -221,8 +221,8 @@ class Pairs:
     def __or__(self, other: Pairs) -> Pairs:
         """Return the union of two sets of pairs.
 
-        A pair in both sets has the larger of its weights, and is adaptive only if it is adaptive in
-        both sets.
+        A pair that is in both sets gets the larger of its two weights, and is adaptive only if it
+        is adaptive in both sets.
         """
         if not isinstance(other, Pairs):
             return NotImplemented
@@ -316,11 +316,11 @@ class Pairs:
         return count_pairs(self, sample_ids, n_samples)
 
     def restrict(self, sample_ids: Iterable[Hashable]) -> Pairs:
-        """Return the pairs with both samples in `sample_ids`, which may be a mapping."""
+        """Return the pairs whose samples are both in `sample_ids`, which may be a mapping."""
         return among(self, sample_ids)
 
     def rows(self, row_of: Mapping[Hashable, int]) -> tuple[IntArray, IntArray]:
-        """Return must-links and cannot-links as row numbers, without pairs of absent samples."""
+        """Return must-links and cannot-links as row numbers; omit pairs with absent samples."""
         lookup = np.array([row_of.get(sample, -1) for sample in self._ids], dtype=np.intp)
         listed = following.with_all_listed(self)
         must, cannot = lookup[listed._must], lookup[listed._cannot]
@@ -394,7 +394,7 @@ class Pairs:
         Parameters
         ----------
         path : str or path
-            Path of the file, in which semicolons or tabs may replace the commas.
+            Path of the file. Semicolons or tabs may be used instead of commas.
         id_type : callable, optional
             Function that converts text in the file to an id, such as `str` or `int`. Default: `int`
             if every id in the file is a whole number, otherwise `str`. Pass `str` for text that
@@ -437,9 +437,9 @@ class Pairs:
     def to_json(self, path: str | PathLike[str]) -> None:
         """Write a JSON file `{"must": [[a, b], ...], "cannot": [[a, b], ...]}`.
 
-        Ids must be text, finite numbers, True or False, or tuples of these and None; `from_json`
-        reads the same ids. A list `adaptive` is written if any pair is adaptive, and weights are
-        written if any of them differs from 1. `n_samples` is not written.
+        Ids must be text, finite numbers, True or False, or tuples of these values and None;
+        `from_json` reads the same ids. A list `adaptive` is written if any pair is adaptive, and
+        weights are written if any of them differs from 1. `n_samples` is not written.
 
         Raises
         ------

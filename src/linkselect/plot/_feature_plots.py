@@ -77,9 +77,10 @@ def path(selector: Any, ax: Axes | None = None) -> Axes:
 
     The optimum is marked only if values for different numbers of features are comparable. The
     optimum is the minimum for `SimilarityConstraintScore` and the maximum for `NearestNeighborSFS`.
-    For other selectors, the path contains the value of each feature at its selection, or decreases
-    with every added feature, so the first value is always the best. A dotted line marks the number
-    of selected features. If the criterion is estimated, a band shows ± 2 standard errors.
+    For other selectors, the path contains the value of each feature when it was selected, or
+    decreases with every added feature, so the first value is always the best. A dotted line marks
+    the number of selected features. If the criterion is estimated, a band shows ± 2 standard
+    errors.
 
     Parameters
     ----------

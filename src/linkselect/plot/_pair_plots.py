@@ -121,7 +121,7 @@ def draw_pairs(
 
 
 def pair_worth(worth: Sequence[PairWorth], n: int = 20, ax: Axes | None = None) -> Axes:
-    """Draw the mean change in rank if each pair is left out, with the largest at the top.
+    """Draw the mean change in rank when each pair is left out, with the largest change at the top.
 
     Bars of must-links are filled, and bars of cannot-links are hatched. The text next to a bar is
     the name of the feature whose rank changes most. Pairs without which the selector cannot be

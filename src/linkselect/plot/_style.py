@@ -120,7 +120,7 @@ def calm(ax: Axes, grid: str | None = None, *, x: str | None = None, y: str | No
 def note(
     ax: Axes, text: str, at: tuple[float, float], shift: tuple[float, float], **look: Any
 ) -> None:
-    """Write small text near a position, shifted to the right and upwards by these points."""
+    """Write small text near a position, shifted right and up by the given numbers of points."""
     settings = {"fontsize": "small", "color": INK, **PLAIN_TEXT, **look}
     ax.annotate(text, at, xytext=shift, textcoords="offset points", **settings)
 
@@ -141,7 +141,7 @@ def text_width(text: str, size: float) -> float:
 
 
 def fitting_name(name: Any, inches: float, size: float, longest: int = LONGEST_NAME) -> str:
-    """Shorten a name until its text is at most this wide, because letters differ in width."""
+    """Shorten a name until it is at most this wide when drawn, because letters differ in width."""
     fitted = short_name(name, longest)
     while longest > 3 and text_width(fitted, size) > inches:
         longest = min(longest, len(fitted)) - 1

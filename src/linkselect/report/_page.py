@@ -86,7 +86,7 @@ def render(summary: Summary) -> str:
 
 
 def _older_lack(summary: Summary) -> dict[str, Any]:
-    """Return default values for the keys that are missing in summaries of older versions."""
+    """Return default values for the keys that are missing from summaries of older versions."""
     number = {"n_features": summary["method"]["n_selected"], "rule": "given", "reason": ""}
     return {
         "validation": None,

@@ -54,7 +54,7 @@ def report_pictures(summary: Summary) -> dict[str, str]:
 
 
 def profile_pictures(profiles: ProfilesSummary) -> list[str]:
-    """Draw a small figure of the groups or the histogram of each feature."""
+    """For each feature, draw a small figure of its groups or its histogram."""
     drawn = []
     for place, one in enumerate(profiles["features"]):
         histogram, draw = one["histogram"], partial(draw_groups, groups=one["groups"])

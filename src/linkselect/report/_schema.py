@@ -27,7 +27,7 @@ def plain_number(value: Any) -> Score:
 
 
 class Parameter(TypedDict):
-    """A parameter of the method; `usual` is true if it has its default value.
+    """A parameter of the method; `usual` is true if the parameter has its default value.
 
     Numbers, booleans, null and text are stored directly; other values are stored as Python code.
     """

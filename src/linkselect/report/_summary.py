@@ -351,7 +351,7 @@ def _notes(
     supervision: schema.SupervisionSummary,
     ranking: schema.RankingSummary,
 ) -> Iterator[str]:
-    """Yield the given notes, or notes on ignored supervision, and notes on data and ranking."""
+    """Yield the given notes (default: on ignored supervision), then notes on data and ranking."""
     n_constant, n_unscored = data["n_constant"], sum(one is None for one in ranking["score"])
     yield from map(plain_text, ignored if given is None else given)
     if n_conflicts := supervision.get("n_conflicts"):

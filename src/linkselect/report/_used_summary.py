@@ -1,4 +1,4 @@
-"""Summarize the supervision that a method used, and the best features by class or pair."""
+"""Summarize the supervision that a method used, and the best features by class or type of pair."""
 
 from collections.abc import Hashable
 from typing import Any

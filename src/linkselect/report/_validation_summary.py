@@ -121,7 +121,7 @@ def _claim_lines(found: ValidationSummary) -> list[str]:
         ("chance", found["better_than_chance"], found.get("p_value")),
         (SAME_NUMBER, found.get("better_than_random"), found.get("p_random")),
     ]
-    made = [claim for claim in claims if claim[2] is not None]
+    made = [(name, holds, p) for name, holds, p in claims if p is not None]
     text = (", but " if len({holds for _, holds, _ in made}) == 2 else " and ").join(
         f"{'' if holds else 'not '}significantly better than {name} (p {p_text(p)})"
         for name, holds, p in made

@@ -98,7 +98,7 @@ def _has_published_winner(row: Sequence[Cell]) -> bool:
 
 
 def agreement_text(cells: Iterable[Cell], table_unit: str) -> str:
-    """Describe the agreement with the published numbers, by unit.
+    """Describe the agreement with the published numbers, separately for each unit.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Accuracy of the support vector machines in the papers, by number of features."""
+"""Accuracy of the papers' support vector machines for each number of features."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
@@ -35,7 +35,7 @@ def rbf_svm_curve(
     test, y_test : arrays of shape (n_test, d), (n_test,)
         The test samples and their classes.
     order : array of int
-        The feature numbers, best first.
+        The column numbers of the features, best first.
     n_features : ascending ints, optional
         The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     C, gamma : float
@@ -79,7 +79,8 @@ def linear_svm_curve(
     costs : ascending floats
         The candidate costs.
     n_folds : int
-        The number of folds of the cross-validation, at most the size of the smallest class.
+        The number of cross-validation folds, reduced to the size of the smallest class if
+        necessary.
 
     Returns
     -------
@@ -176,9 +177,9 @@ def cross_validated_curve(
     n_folds : int
         The number of folds: 10 in Liu, Sun & Zhang (2012), 5 in Pan et al. (2013).
     random : numpy Generator
-        The random number generator of the folds.
+        The random number generator that assigns samples to folds.
     prepare : function of X and the training rows
-        Function that returns all samples, scaled or imputed with statistics of the training rows.
+        Function that returns all samples, scaled or imputed with statistics from the training rows.
 
     Returns
     -------

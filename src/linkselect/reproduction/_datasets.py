@@ -1,4 +1,4 @@
-"""The data sets of the four papers: their locations and required contents."""
+"""The data sets used in the four papers: their locations and required contents."""
 
 import hashlib
 import os
@@ -33,14 +33,14 @@ class DataNotFoundError(FileNotFoundError):
 
 @dataclass(frozen=True, eq=False)  # comparing arrays does not return a single Boolean
 class Dataset:
-    """A data set as used in the papers, with read-only arrays that are shared between loads.
+    """A data set as used in the papers; its arrays are read-only because repeated loads share them.
 
     Parameters
     ----------
     name : str
         The name in the papers' tables.
     X : array of float64, shape (n_samples, n_features)
-        The samples in the order of the source; missing values are NaN.
+        The samples, in the same order as in the source; missing values are NaN.
     y : array of int64, shape (n_samples,)
         The class of each sample, from 0 to k - 1.
     class_names : tuple of str
@@ -69,7 +69,7 @@ class DatasetSpec:
     name : str
         The name in the papers' tables.
     file : str or None
-        The file in the data folder, with the arrays X, y, class_names and optionally
+        The file in the data folder; it contains the arrays X, y, class_names and optionally
         feature_names. None if scikit-learn includes the set.
     shape : (n_samples, n_features)
         The shape of X. If the file has more samples, only the first `n_samples` are used.
@@ -80,7 +80,7 @@ class DatasetSpec:
     source : UciSource or str
         The download location of the set, or a description of its origin.
     image_shape : (height, width) or None
-        The shape of each image in a set of images.
+        The shape of each image if the samples are images.
     """
 
     name: str
@@ -127,10 +127,10 @@ def dataset_names() -> tuple[str, ...]:
 
 
 def checksum(X: NDArray[Any], y: NDArray[Any]) -> str:
-    """Return the SHA-256 checksum of X and y, independent of their types and file format.
+    """Return the SHA-256 checksum of X and y, which does not depend on their types or file format.
 
-    The checksum covers the shape of X as text, X as little-endian float64 in row order with one
-    representation of NaN and of zero, and y as little-endian int64.
+    The checksum covers the shape of X as text; the values of X as little-endian float64, row by
+    row, with a single representation of NaN and of zero; and y as little-endian int64.
     """
     values = np.array(X, dtype="<f8", order="C") + 0.0  # converts -0 to 0
     values[np.isnan(values)] = np.nan
@@ -153,7 +153,7 @@ def load_dataset(
     fetch: bool = True,
     progress: ProgressFunction | None = None,
 ) -> Dataset:
-    """Load a data set of the papers and verify its contents.
+    """Load a data set from the papers and verify its contents.
 
     Parameters
     ----------
@@ -161,15 +161,16 @@ def load_dataset(
         The name in the papers' tables; `dataset_names()` lists all names. Zhang, Chen & Zhou (2008)
         use "ORL 64x64", whereas Salmi, Hammouche & Macaire (2020) use "ORL".
     data_dir : path, optional
-        The folder of the files. Default: the environment variable LINKSELECT_DATA, otherwise the
-        folder for fetched sets, `~/.cache/linkselect` (XDG_CACHE_HOME is respected).
+        The folder that contains the data files. Default: the folder specified by the environment
+        variable LINKSELECT_DATA; otherwise, the folder for fetched sets, `~/.cache/linkselect`
+        (XDG_CACHE_HOME is respected).
     fetch : bool
         Whether to download a set that is in neither folder from the UCI repository, if it is
         available there. The set is then stored in the folder for fetched sets. (Downloads were
         tested only with a local server.)
     progress : function, optional
-        Function that is called with the numbers of bytes received and expected during a download.
-        Default: a progress bar on a terminal if rich is installed.
+        Function that is called during a download with the numbers of bytes received and expected.
+        Default: a progress bar, if rich is installed and the output is a terminal.
 
     Returns
     -------
@@ -303,7 +304,7 @@ def _shipped(name: str) -> Dataset:
 
 
 def _checked(dataset: Dataset, origin: str, hint: str) -> Dataset:
-    """Return the set with read-only arrays, or raise an error that lists the differences."""
+    """Return the set with read-only arrays, or raise an error that lists unexpected contents."""
     spec = DATASETS[dataset.name]
     counts = tuple(np.bincount(dataset.y, minlength=len(spec.class_counts)).tolist())
     differences = []

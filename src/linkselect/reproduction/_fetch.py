@@ -35,12 +35,12 @@ class FetchError(OSError):
 
 @dataclass(frozen=True)
 class UciSource:
-    """The location of a data set at UCI and its text format.
+    """The location and text format of a data set in the UCI repository.
 
     Parameters
     ----------
     number : int
-        The number of the set at UCI.
+        The number that identifies the set at UCI.
     files : tuple of str
         Paths relative to the address of the repository. Rows of several files are concatenated.
     labels : tuple of str
@@ -53,7 +53,7 @@ class UciSource:
     class_names : tuple of str
         The names of the classes. Default: the labels.
     separator : str or None
-        The separator of fields; None for any white space.
+        The field separator; None if fields are separated by white space.
     n_ids : int
         The number of leading fields that are not features.
     complete_only : bool
@@ -81,8 +81,8 @@ def fetch_arrays(
 ) -> tuple[FloatArray, NDArray[np.int64]]:
     """Download a data set and return X and y, whose contents the caller must verify.
 
-    The environment variable LINKSELECT_UCI can specify another address of the repository, such as a
-    mirror.
+    The environment variable LINKSELECT_UCI can specify a different address for the repository, such
+    as that of a mirror.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def fetch_arrays(
         The number of features.
     progress : function, optional
         Function that is called with the numbers of bytes received and expected. Default: a progress
-        bar on a terminal if rich is installed.
+        bar, if rich is installed and the output is a terminal.
     """
     base = uci_address()
     texts = [download(f"{base}/{file}", progress).decode("latin-1") for file in source.files]
@@ -170,8 +170,8 @@ def download(
 ) -> bytes:
     """Download a file completely, or raise an error.
 
-    Only https addresses are allowed, including those of redirects. As an exception, http is allowed
-    for a local server.
+    Only https addresses are allowed; this also applies to redirects. As an exception, http is
+    allowed for a local server.
 
     Parameters
     ----------
@@ -179,11 +179,11 @@ def download(
         The address of the file.
     progress : function, optional
         Function that is called with the numbers of bytes received and expected. Default: a progress
-        bar on a terminal if rich is installed.
+        bar, if rich is installed and the output is a terminal.
     timeout : float
-        The maximum time to wait for each response of the server, in seconds.
+        The maximum time to wait for each response from the server, in seconds.
     max_bytes : int
-        The maximum size of the file. All data sets of the papers are far smaller.
+        The maximum size of the file. All data sets from the papers are far smaller.
     max_seconds : float
         The maximum duration of the download.
     """
@@ -290,7 +290,7 @@ def _check_address(url: str, asked: str) -> None:
 
 @contextmanager
 def _bar(url: str, progress: ProgressFunction | None) -> Iterator[ProgressFunction]:
-    """Yield a function that reports progress, by default as a bar on a terminal with rich."""
+    """Yield a function that reports progress; by default, rich draws a bar on a terminal."""
     on_terminal = sys.stderr is not None and sys.stderr.isatty()
     if progress is not None or not on_terminal or find_spec("rich") is None:
         yield progress or (lambda done, total: None)

@@ -26,13 +26,13 @@ class Setup(NamedTuple):
     parameters: Parameters = ()
 
     def unit(self, run: int) -> Unit:
-        """Return the unit of work of one run."""
+        """Return the unit of work for one run."""
         return Unit(self.experiment, self.dataset, self.method, run, self.parameters)
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One run of a method on a data set, which is computed and stored as a whole.
+    """One run of a method on a data set; its result is computed and stored as a whole.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Unit:
 
     @property
     def key(self) -> str:
-        """Text that identifies the unit on every machine."""
+        """Text that identifies the unit and is the same on every machine."""
         return json.dumps(
             [self.experiment, self.dataset, self.method, self.run, self.parameters, self.seed]
         )
@@ -83,7 +83,7 @@ Results = Mapping[Unit, Mapping[str, Any]]
 
 
 def grouped(results: Results) -> dict[Setup, list[Mapping[str, Any]]]:
-    """Group results by setup, in order of runs."""
+    """Group results by setup, and sort each group by run number."""
     found: dict[Setup, list[Mapping[str, Any]]] = {}
     for unit in sorted(results, key=lambda unit: unit.run):
         found.setdefault(unit.setup, []).append(results[unit])
@@ -91,7 +91,7 @@ def grouped(results: Results) -> dict[Setup, list[Mapping[str, Any]]]:
 
 
 def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
-    """Return the accuracy curve of the runs of a setup."""
+    """Return the accuracy curve for all runs of a setup."""
     from linkselect.evaluation import Curve
 
     values = np.array([run["accuracy"] for run in runs])
@@ -100,7 +100,7 @@ def curve_of(runs: Sequence[Mapping[str, Any]]) -> Curve:
 
 @dataclass(frozen=True)
 class Cell:
-    """A table cell with the published number, or None if there is none, and our number."""
+    """A table cell: the published number, or None if there is none, and our number."""
 
     dataset: str
     method: str
@@ -120,13 +120,13 @@ class Claim:
 
 
 def no_claims(_results: Results) -> Sequence[Claim]:
-    """Return no claims, for tables and figures about which the paper makes no claims."""
+    """Return an empty sequence, for tables and figures about which the paper makes no claims."""
     return ()
 
 
 @dataclass(frozen=True)
 class Series:
-    """Data of a line, a set of links between points, a set of points, or a set of bars.
+    """The data of one element of a panel: a line, links between points, points or bars.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class Series:
     spread : sequence of float, optional
         The half-width of the band around a line, or half the length of the error bars.
     drawn : {"line", "links", "points"}
-        The drawing style in a panel of lines. Links are thin lines in the background.
+        The drawing style in a panel of lines. Links are drawn as thin lines in the background.
     """
 
     x: Sequence[Any]
@@ -145,7 +145,7 @@ class Series:
 
 
 def mean_line(curve: Curve) -> Series:
-    """Return the mean of a curve over its runs as a line."""
+    """Return a line that shows the mean of a curve over all runs."""
     return Series(curve.n_features.tolist(), curve.mean.tolist())
 
 
@@ -177,7 +177,7 @@ class PaperTable:
     unit_name: str = "accuracy, %"
     claims: Callable[[Results], Sequence[Claim]] = no_claims
     marks: Mapping[str, str] = field(default_factory=dict)
-    """Remarks shown with the names of methods, for example that a method uses more labels."""
+    """Remarks to show with method names, for example that a method uses more labels than others."""
 
     @property
     def name(self) -> str:
@@ -216,12 +216,12 @@ class Paper:
     figures: Mapping[int, Figure]
     default_runs: int = 100
     protocol: Mapping[str, Any] = field(default_factory=dict)
-    """All settings outside the unit that affect results, as JSON values. Stored results are used
-    only if they were computed with the same protocol."""
+    """All settings that affect results but are not part of the unit, as JSON values. Stored results
+    are used only if they were computed with the same protocol."""
     timed: Collection[str] = ()
     """Experiments that measure run times. They run after all other experiments, one at a time."""
 
     @property
     def protocol_text(self) -> str:
-        """The protocol as text, independent of the order of its entries."""
+        """The protocol as text, which does not depend on the order of its entries."""
         return json.dumps(self.protocol, sort_keys=True)

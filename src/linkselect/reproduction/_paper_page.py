@@ -54,7 +54,7 @@ class _Row(NamedTuple):
 
 
 def paper_page(paper: Paper, folder: Path) -> str:
-    """Return a self-contained HTML page with all tables and figures of a paper in a folder.
+    """Return a self-contained HTML page with all of a paper's tables and figures from a folder.
 
     Only tables and figures that have both a file and a record are included.
     """

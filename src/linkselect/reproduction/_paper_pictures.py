@@ -31,7 +31,7 @@ def draw_panels(panels: Sequence[Panel], title: str = "") -> Figure:
     Parameters
     ----------
     panels : sequence of Panel
-        The panels, of which there must be at least one.
+        The panels; at least one is required.
     title : str
         The title above all panels.
 

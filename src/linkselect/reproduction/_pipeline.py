@@ -38,13 +38,13 @@ class Made:
     folder : Path
         The folder that contains all files.
     page : Path
-        The page with all tables and figures in the folder.
+        The path of the page, which shows all tables and figures in the folder.
     records : dict from str to Record
-        The runs and claims of each table and figure, by a name such as "Table 2".
+        The runs and claims for each table and figure; the keys are names such as "Table 2".
     cells : dict from int to sequence of Cell
-        The published and reproduced numbers, by table number.
+        The published and reproduced numbers for each table number.
     pictures : dict from int to (Path, Path)
-        The PNG and SVG files, by figure number.
+        The PNG and SVG files for each figure number.
     """
 
     paper: str
@@ -69,9 +69,9 @@ def make(
 ) -> Made:
     """Repeat the experiments of a paper, and write its tables, figures and page.
 
-    Each result of one method, data set and run is stored in `out/results.sqlite` as soon as it is
+    The result of each method, data set and run is stored in `out/results.sqlite` as soon as it is
     computed. Repeating the same call therefore resumes an interrupted computation, and several
-    processes can use the same folder. Tables and figures of earlier calls remain on the page.
+    processes can use the same folder. Tables and figures from earlier calls remain on the page.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def make(
     jobs : int, default=1
         The number of processes, which does not affect the results.
     data_dir : path, optional
-        The folder of the data sets. Default: the environment variable LINKSELECT_DATA, otherwise
-        the folder for fetched sets.
+        The folder that contains the data sets. Default: the folder specified by the environment
+        variable LINKSELECT_DATA; otherwise, the folder for fetched sets.
     out : path, optional
         The folder for results. Default: reproduction/PAPER in the current folder.
     seed : int, default=0
@@ -97,7 +97,7 @@ def make(
     Returns
     -------
     Made
-        The numbers, the runs and claims of each table and figure, and the file paths.
+        The numerical results, the runs and claims for each table and figure, and the file paths.
 
     Raises
     ------
@@ -206,7 +206,7 @@ def _draw(figure: Figure, results: Results, folder: Path) -> tuple[Path, Path]:
 
 
 def _write_page(paper: Paper, folder: Path) -> Path:
-    """Write a page with all tables and figures in the folder, including those of earlier calls."""
+    """Write a page with all tables and figures in the folder, also those from earlier calls."""
     from linkselect.report._page import write_page
     from linkselect.reproduction._paper_page import paper_page
 

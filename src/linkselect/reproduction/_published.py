@@ -27,7 +27,7 @@ class Published(NamedTuple):
 
 
 def published(paper: str, table: int) -> list[Published]:
-    """Return the numbers of a published table, in the order of the table.
+    """Return the numbers of a published table, in the same order as in the table.
 
     Parameters
     ----------

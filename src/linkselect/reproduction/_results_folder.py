@@ -106,7 +106,7 @@ def write_records(folder: Path, records: Iterable[Record]) -> None:
 
 
 def read_records(folder: Path) -> dict[str, Record]:
-    """Return the records in a folder by table or figure name, tables first."""
+    """Return the records in a folder by name of table or figure; tables come first."""
     claims: dict[str, list[Claim]] = {}
     for row in _read(folder / CLAIMS_FILE):
         claim = Claim(row["claim"], row["held"] == "yes", row["found"])

@@ -45,7 +45,7 @@ class Progress:
     Parameters
     ----------
     done, total : int
-        The number of units that have a result, and the number of all units.
+        The number of units that have a result, and the total number of units.
     found : int
         The number of results that were already stored.
     seconds_left : float or None
@@ -94,15 +94,15 @@ def run_units(
     Returns
     -------
     dict from Unit to result
-        The results in the order of `units`.
+        The results, in the same order as `units`.
 
     Raises
     ------
     UnitError
         If a unit fails. Results that were computed before the failure are stored.
     WorkerError
-        If worker processes are killed several times in a row. After a single kill, the unit is
-        computed again.
+        If worker processes are killed several times in a row. If a process is killed only once, the
+        unit is computed again.
     """
     in_order = list(dict.fromkeys(units))
     done = store.find(in_order)
@@ -225,7 +225,7 @@ def _one(unit: Unit, compute: Compute, store: Store, data_dir: Path | None) -> S
 
 
 class _Clock:
-    """Counter of finished units that estimates the remaining time from the times of each setup."""
+    """Counts finished units, and estimates the remaining time from the times of each setup."""
 
     def __init__(self, units: Sequence[Unit], done: Mapping[Unit, StoredResult], jobs: int) -> None:
         self.jobs = jobs

@@ -13,7 +13,7 @@ Split = tuple[Rows, Rows]
 
 
 def _members(y: NDArray[Any]) -> list[Rows]:
-    """Return the rows of each class, in the order of the file."""
+    """Return the rows of each class, in the same order as in the file."""
     return [np.flatnonzero(y == label) for label in np.unique(y)]
 
 
@@ -43,8 +43,8 @@ def first_half(y: NDArray[Any]) -> Split:
 def first_part(y: NDArray[Any], n_train: int) -> Split:
     """Use the first rows of each class for training, `n_train` rows in total.
 
-    The number of rows of a class is proportional to its size, rounded by the largest remainder
-    method.
+    The number of training rows from each class is proportional to the size of the class, rounded by
+    the largest remainder method.
     """
     members = _members(y)
     shares = np.array([len(rows) * n_train / len(y) for rows in members])
@@ -74,7 +74,7 @@ def fixed_size(y: NDArray[Any], n_per_class: int, random: np.random.Generator) -
     n_per_class : int
         The number of training rows per class.
     random : numpy Generator
-        The random number generator of the draw.
+        The random number generator for the draw.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def prototypes(y: NDArray[Any], p: int, random: np.random.Generator) -> Rows:
     p : int
         The number of rows per class.
     random : numpy Generator
-        The random number generator of the draw.
+        The random number generator for the draw.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def random_pairs(y: NDArray[Any], n_must: int, n_cannot: int, random: np.random.
     n_must, n_cannot : int
         The number of pairs of each kind.
     random : numpy Generator
-        The random number generator of the draw.
+        The random number generator for the draw.
 
     Returns
     -------

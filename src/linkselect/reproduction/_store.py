@@ -55,8 +55,8 @@ class StoredResult(NamedTuple):
 class Store:
     """The results of one paper in an SQLite file, which several processes can share.
 
-    A unit is one run of a method on a data set. Results of other versions of the library or of
-    other protocols remain in the file but are not used.
+    A unit is one run of a method on a data set. Results from other versions of the library or other
+    protocols remain in the file but are not used.
 
     Parameters
     ----------
@@ -67,7 +67,8 @@ class Store:
     version : str
         The version of the library that computes the results.
     protocol : str
-        All settings outside the unit that affect results, as text; see `Paper.protocol`.
+        All settings that affect results but are not part of the unit, as text; see
+        `Paper.protocol`.
     """
 
     path: Path
@@ -119,7 +120,7 @@ class Store:
     def claim(self, unit: Unit) -> bool:
         """Reserve a unit, so that no other process computes it at the same time.
 
-        Return whether the unit was reserved. Claims of processes that have ended are replaced.
+        Return whether the unit was reserved. Claims by processes that have ended are replaced.
         """
         with self._connection() as connection, _transaction(connection):
             if self._look_up(connection, unit) is not None:
@@ -177,7 +178,7 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
 
 
 def _prepare(connection: sqlite3.Connection, path: Path) -> None:
-    """Create the tables in a new file; raise an error for files of other programs or versions."""
+    """Create the tables in a new file; raise an error for files from other programs or versions."""
     if _number(connection, "application_id") == APPLICATION_ID:
         shape = _number(connection, "user_version")
         if shape != SHAPE:

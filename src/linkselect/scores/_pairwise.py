@@ -18,7 +18,7 @@ from linkselect.scores._unsupervised import laplacian
 
 @cites("zhang2008")
 def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> FloatArray:
-    """Compute Constraint Score-1 (C1), the ratio of variation along must-links and cannot-links.
+    """Compute Constraint Score-1 (C1), the ratio of must-link variation to cannot-link variation.
 
     The variation is the weighted sum of squared differences over the pairs. Smaller scores are
     better.
@@ -47,7 +47,7 @@ def constraint_ratio(X: Any, known: Supervision, n_jobs: int | None = None) -> F
 def constraint_difference(
     X: Any, known: Supervision, weight: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute Constraint Score-2 (C2), the difference of variation on must-links and cannot-links.
+    """Compute Constraint Score-2 (C2), the must-link variation minus the cannot-link variation.
 
     The variation is the weighted sum of squared differences over the pairs. The variation along
     cannot-links is multiplied by `weight`. Smaller scores are better.
@@ -79,9 +79,9 @@ def constraint_difference(
 def lsdf(
     X: Any, near: Edges, known: Supervision, gamma: float, n_jobs: int | None = None
 ) -> FloatArray:
-    """Compute the LSDF score (C3), the ratio of variation along graph edges and cannot-links.
+    """Compute the LSDF score (C3), the ratio of graph variation to cannot-link variation.
 
-    The graph consists of must-links, and of neighbours if at least one of them is unlabelled.
+    The graph joins must-linked samples, and neighbours of which at least one is unlabelled.
     Smaller scores are better.
 
     Parameters

@@ -42,7 +42,7 @@ def relieff(
     discrete: BoolArray | None = None,
     n_jobs: int | None = None,
 ) -> FloatArray:
-    """Compute the ReliefF score, the mean difference to nearest misses minus nearest hits.
+    """Compute the ReliefF score: mean difference to nearest misses minus that to nearest hits.
 
     Hits are samples of the same class, and misses are samples of other classes. Larger scores are
     better.
@@ -169,14 +169,14 @@ def _within(reach: FloatArray, n_features: int) -> FloatArray:
 
 
 def _sum_rounding(n_features: int) -> float:
-    """Return a bound on the relative rounding error of float32 sums in any order."""
+    """Return a bound on the relative rounding error of float32 sums, for any summation order."""
     return (min(n_features, FEATURES_PER_SUM) + 8) * 2.0**-24
 
 
 def _by_rows(
     propose: Callable[[slice], NDArray[Any]], sizes: IntArray, n_neighbors: int, n_features: int
 ) -> Candidates:
-    """Return a function that finds candidates by rows and computes distances on demand."""
+    """Return a function that finds candidates row by row and computes distances on demand."""
     ends = np.cumsum(sizes)
 
     def of_class(distances: NDArray[Any], members: slice) -> list[IntArray]:
@@ -265,7 +265,7 @@ def _by_halves(
 
 
 def _first_reach(tile: NDArray[Any], classes: IntArray, shape: tuple[int, ...]) -> FloatArray:
-    """Return the n-th smallest distance of each row to each class with more than n samples."""
+    """Return the n-th smallest distance from each row to each class with more than n samples."""
     n_classes, n_neighbors = shape
     reach = np.full((len(tile), n_classes), np.inf)
     for label in range(n_classes):

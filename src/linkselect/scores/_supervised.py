@@ -11,7 +11,7 @@ from linkselect.graphs._graph_types import Edges
 
 @cites("duda2001")
 def fisher(X: Any, classes: IntArray, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Fisher score, the ratio of between-class scatter and within-class scatter.
+    """Compute the Fisher score, the ratio of between-class scatter to within-class scatter.
 
     Larger is better.
 

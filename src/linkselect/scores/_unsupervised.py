@@ -20,7 +20,7 @@ def variance(X: Any, n_jobs: int | None = None) -> FloatArray:
 
 @cites("he2005")
 def laplacian(X: Any, graph: Graph, n_jobs: int | None = None) -> FloatArray:
-    """Compute the Laplacian Score, the ratio of variation along graph edges and weighted variance.
+    """Compute the Laplacian Score, the ratio of variation along graph edges to weighted variance.
 
     The score of a feature f is `f'Lf / g'Dg`, where L is the graph Laplacian, D is the diagonal
     matrix of degrees, and g is f minus its degree-weighted mean. Smaller scores are better.

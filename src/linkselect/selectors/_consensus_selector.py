@@ -62,7 +62,7 @@ _MEMBERS_FOR_EXAMPLE = "Write [('fisher', FisherScore()), ('relieff', ReliefF())
 
 
 def _members_may_come_first(init: Init) -> Init:
-    """Accept positional arguments in the order of version 0.1 (members first), with a warning."""
+    """Accept positional arguments as ordered in version 0.1 (members first), with a warning."""
 
     @wraps(init)
     def in_either_order(self: Any, *args: Any, **kwargs: Any) -> None:
@@ -217,7 +217,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
 
     @property
     def works_on(self) -> tuple[Kind, ...]:  # type: ignore[override]
-        """Kinds of samples that are supported. Stored parts must be supported by all members."""
+        """Kinds of samples that are supported; stored parts only if all members support them."""
         automatic = isinstance(self.estimators, str)
         members = [] if automatic else [member for _, member in self._checked_members()]
         on_parts = members and all(works_on(member, "parts") for member in members)
@@ -234,7 +234,7 @@ class ConsensusSelector(_BaseComposition, TakesGroups):
         return self._get_params("estimators", deep=deep)
 
     def set_params(self, **params: Any) -> Self:
-        """Set parameters, members by name, or parameters of members as `name__parameter`.
+        """Set parameters, replace members by name, or set their parameters (`name__parameter`).
 
         Parameters
         ----------

@@ -35,7 +35,7 @@ class FCBF(InformationSelector):
         Number (int) or fraction (float) of features to keep. "auto" keeps the predominant features.
         If there are none, it keeps the best feature and warns.
     threshold : float, default=0.0
-        Symmetric uncertainty that relevant features must exceed, at least 0 and below 1.
+        Relevant features have a symmetric uncertainty above this value (at least 0, below 1).
     discretize : {"deviation", "uniform", "quantile"}, transformer or None, default="deviation"
         Discretisation of features. "deviation" creates three states, separated by the mean minus
         and plus one standard deviation. "uniform" and "quantile" create five bins of equal width or
@@ -47,7 +47,7 @@ class FCBF(InformationSelector):
     scores_ : ndarray of shape (n_features,)
         Symmetric uncertainty of each feature with the class.
     path_ : ndarray
-        Symmetric uncertainty of the predominant features, in the order of selection.
+        Symmetric uncertainty of the predominant features, in order of selection.
 
     See Also
     --------

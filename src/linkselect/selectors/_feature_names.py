@@ -54,7 +54,7 @@ def _find_feature(one: Any, names: Sequence[str] | None, n: int, parameter: str)
 
 
 def find_groups(groups: Any, names: Sequence[str] | None, n: int) -> list[IntArray]:
-    """Return the members of each group. A string is a pattern for feature names."""
+    """Return the members of each group. A string defines a group by a pattern for names."""
     if groups is None:
         return []
     listed = list(groups.items() if isinstance(groups, Mapping) else enumerate(groups))

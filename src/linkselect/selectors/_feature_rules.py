@@ -1,4 +1,4 @@
-"""Rules for a selection, which keep or exclude features, select whole groups or drop copies."""
+"""Selection with rules that keep or exclude features, select whole groups or drop copies."""
 
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -53,13 +53,13 @@ class FeatureRules(Wrapper):
         Number (int) or fraction (float) of features to keep. "auto" keeps the same number as the
         estimator.
     keep : array-like, optional
-        Names, indices or a mask of features that are always selected, in this order. If a kept
+        Names, indices or a mask of features that are always selected, in the given order. If a kept
         feature belongs to a group, the whole group is kept.
     exclude : array-like, optional
         Names, indices or a mask of features that are never selected.
     groups : list or dict, optional
-        Groups of features, as a list or as a dict by name. Each group is a list of names or
-        indices, or a pattern such as `"temp_*"`.
+        Groups of features: a list, or a dict whose keys are the names of the groups. Each group is
+        a list of names or indices, or a pattern such as `"temp_*"`.
     copies : {"all", "one"}, default="all"
         "all" treats copies like other features. "one" selects only the first of several copies,
         which are features with an absolute correlation of at least 0.999 over at least ten samples.
@@ -70,14 +70,14 @@ class FeatureRules(Wrapper):
     Attributes
     ----------
     estimator_ : selector
-        The estimator after fitting without the excluded features.
+        The estimator, fitted without the excluded features.
     scores_ : ndarray of shape (n_features,)
-        Scores of the estimator: the mean score for a group, and NaN for excluded features.
+        Scores of the estimator. Features in a group have their mean score, excluded features NaN.
     order_ : ndarray of shape (n_features,)
         The selected features, followed by the remaining features, then copies, then excluded
         features.
     copy_of_ : ndarray of shape (n_features,)
-        The selected feature of which each feature is a copy; -1 if it is not a copy or if
+        For each feature, the selected feature of which it is a copy; -1 if it is not a copy or if
         `copies="all"`.
     reasons_ : ndarray of shape (n_features,)
         Reason why each feature is selected or not: "selected", "excluded", "constant", "copy of
@@ -275,7 +275,7 @@ class FeatureRules(Wrapper):
         return _Walk(taken, left + waiting, copy_of)
 
     def _copies(self, X: Samples, units: list[IntArray]) -> dict[int, list[int]]:
-        """Find the copies of every feature in the given groups and single features."""
+        """Find the copies of every feature in the given units (groups or single features)."""
         found: dict[int, list[int]] = {}
         if self.copies == "one" and units:
             for feature, copy in copies_of(X, np.concatenate(units)):

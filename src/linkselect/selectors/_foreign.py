@@ -1,4 +1,4 @@
-"""Adapter for selectors of other libraries that ranks all features and sets their number."""
+"""Adapter that uses a selector of another library to rank all features and keep the best."""
 
 from typing import Any, Literal
 

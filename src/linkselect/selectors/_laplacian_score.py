@@ -34,9 +34,9 @@ class LaplacianScore(NeighborGraphSelector):
         Number of nearest neighbours. Two samples are neighbours if either is among the
         `n_neighbors` nearest samples of the other.
     max_queries : int, optional
-        Number of randomly drawn samples whose nearest neighbours are computed; the scores are then
-        estimates. Default: all samples or, if X is stored outside memory, 20,000 samples with a
-        warning.
+        Maximum number of samples whose nearest neighbours are computed. If there are more samples,
+        this number is drawn at random, and the scores are estimates. Default: all samples or, if X
+        is stored outside memory, 20,000 samples with a warning.
     neighbors_transformer : transformer, optional
         Transformer that returns candidate neighbours, of which the nearest ones are kept. It must
         have the interface of scikit-learn's `KNeighborsTransformer`, as in pynndescent, and should
@@ -49,10 +49,10 @@ class LaplacianScore(NeighborGraphSelector):
     Attributes
     ----------
     standard_errors_ : ndarray of shape (n_features,)
-        Standard error of each score as an estimate of the score for the whole graph; set only if
-        samples were drawn. It reflects only the random draw of these samples, not the sampling of
-        the data. It is NaN, with a warning, if too few of the drawn samples account for the
-        variance of the feature.
+        Standard error of each score, set only if samples were drawn and the scores are therefore
+        estimates. It reflects only the random draw of these samples, not the sampling of the data.
+        It is NaN, with a warning, if too few of the drawn samples account for the variance of the
+        feature.
 
     See Also
     --------

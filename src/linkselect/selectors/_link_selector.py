@@ -54,7 +54,7 @@ class LinkSelector(PairSelector):
     ----------
     n_features_to_select : int, float or "auto", default="auto"
         Number (int) or fraction (float) of features to keep. "auto" keeps the smallest number of
-        features that explain 90 % of the part explained by all features, at most 300.
+        features that explain 90 % of the variation explained by all features, but at most 300.
     noise : float, default=0.03
         Variance of the observation noise, relative to the mean squared distance of a sample from
         the overall mean. Values between 0.01 and 0.1 change accuracy by less than one percentage
@@ -73,13 +73,14 @@ class LinkSelector(PairSelector):
     Attributes
     ----------
     scores_ : ndarray of shape (n_features,)
-        Part explained by each feature alone, as a fraction of the part explained by all features.
+        Variation explained by each feature alone, as a fraction of the variation explained by all
+        features.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, followed by the remaining features, sorted by the gain
-        from adding each of them. Constant features are last. Features that are equal up to rounding
-        are in column order.
+        Features in order of selection, followed by the remaining features, sorted by the gain from
+        adding each of them. Constant features are last. Features that are equal up to rounding are
+        in column order.
     path_ : ndarray of shape (n_steps,)
-        Part explained by the selected features together after each step, as a fraction of the part
+        Variation explained by the features selected up to each step, as a fraction of the variation
         explained by all features.
 
     See Also

@@ -43,12 +43,12 @@ class Method:
         Whether larger values of `scores_` are better.
     searches : bool
         Whether the method searches for a subset, so that its selection is not determined by the
-        scores of single features. If so, `path_` contains the criterion after each selected
-        feature.
+        scores of single features. If so, `path_` contains the value of the criterion after each
+        step.
     path_has_optimum : bool
         Whether the values of `path_` are comparable between different numbers of features.
     references : tuple of str
-        Keys of the bibliography. The paper that proposed the method is the first one.
+        Keys of the bibliography. The first key belongs to the paper that proposed the method.
     wraps : bool
         Whether the method wraps another selector, which then determines `sees` and `needs`.
     works_on : tuple of {"memory", "sparse", "device", "parts"}
@@ -133,7 +133,7 @@ def missing_needs(needs: Iterable[Need], known: Supervision) -> list[Need]:
 
 
 def classes_for_moments(known: Any, n_samples: int) -> IntArray:
-    """Return the classes for which a score requires moments, or all -1 without labels."""
+    """Return the class number of each sample if moments by class are useful, otherwise all -1."""
     if isinstance(known, Given):
         known = known.supervision(n_samples, "drop")
     from_labels = isinstance(known, Supervision) and known.listed_must is None

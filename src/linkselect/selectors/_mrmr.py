@@ -48,7 +48,7 @@ class MRMR(InformationSelector):
     scores_ : ndarray of shape (n_features,)
         Relevance of each feature.
     path_ : ndarray
-        Value of the criterion for each selected feature at the step of its selection.
+        Value of the criterion for each selected feature at the step that selected it.
 
     See Also
     --------

@@ -43,10 +43,10 @@ class NearestNeighborSFS(LabelSelector):
         Number (int) or fraction (float) of features to keep. "auto" keeps half of them.
     cv : "loo", int, splitter or iterable of (train, test), default="loo"
         With "loo", the nearest neighbour of every labelled sample is determined among all other
-        labelled samples (leave-one-out). Otherwise, the neighbours of the test samples of a split
-        are determined among its training samples, and the accuracy is averaged over splits. An int
-        or a scikit-learn splitter divides the labelled samples. An iterable contains row numbers of
-        X; unlabelled rows are ignored. For example, `[(reference_rows, other_rows)]` evaluates a
+        labelled samples (leave-one-out). Otherwise, each split determines the neighbours of its
+        test samples among its training samples, and the accuracy is averaged over splits. An int or
+        a scikit-learn splitter divides the labelled samples. An iterable contains row numbers of X;
+        unlabelled rows are ignored. For example, `[(reference_rows, other_rows)]` evaluates a
         reference set on other rows, and `list(GroupKFold(5).split(X, y, groups))` keeps groups
         together.
     n_jobs : int, optional
@@ -57,8 +57,8 @@ class NearestNeighborSFS(LabelSelector):
     scores_ : ndarray of shape (n_features,)
         Accuracy with each feature alone.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, followed by the remaining features, sorted by accuracy
-        at the last step.
+        Features in order of selection, followed by the remaining features, sorted by accuracy at
+        the last step.
     path_ : ndarray of shape (n_steps,)
         Accuracy after adding each selected feature.
 

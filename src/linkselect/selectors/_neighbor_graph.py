@@ -33,7 +33,7 @@ LARGEST_HUB = 0.5
 
 @allowed.with_parameters
 class GraphSelector(RankingSelector):
-    """Base class of selectors that use the nearest neighbours of all samples or a random draw."""
+    """Base class of selectors that use the nearest neighbours of all or randomly drawn samples."""
 
     works_on = ("memory", "sparse", "device", "parts")
     # Why a feature that varies may have no score even if no samples are drawn.
@@ -68,7 +68,7 @@ class GraphSelector(RankingSelector):
     def _score_graph(
         self, X: Samples, near: graphs.Edges, known: Supervision, sigma: float
     ) -> FloatArray:
-        """Compute scores from edges between neighbours, which are weighted by squared distance."""
+        """Compute scores from edges between neighbours; the edge weights are squared distances."""
         raise NotImplementedError(f"{type(self).__name__} has no _score_graph.")
 
     def _width(self, X: Samples) -> float:

@@ -23,7 +23,7 @@ SUM_ROUNDING = 1e-12
 
 
 def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
-    """Return feature indices from the best to the worst score; ties by index, NaN last."""
+    """Return feature indices from the best to the worst score, with ties by index and NaN last."""
     keys = -scores if greater_is_better else scores
     order = np.argsort(keys)
     # A stable sort is several times slower, so only ties are sorted by index.
@@ -38,7 +38,7 @@ def best_first(scores: FloatArray, greater_is_better: bool) -> IntArray:
 
 
 def with_equal_ties(scores: FloatArray, order: IntArray | None = None) -> FloatArray:
-    """Replace scores that agree up to rounding by the score of the first of these features.
+    """Give features whose scores agree up to rounding the score of the first of them.
 
     If the order of increasing scores is already known, pass it as `order` to avoid another sort.
 

@@ -34,9 +34,9 @@ def feature_reasons(
     names : sequence of str
         Names of the features.
     copy_of : ndarray of int of shape (n_features,), optional
-        The feature of which each feature is a copy; -1 if it is not a copy.
+        For each feature, the feature of which it is a copy; -1 if it is not a copy.
     correlated : mapping of int to int, optional
-        The selected feature with which each of these features is highly correlated.
+        Maps a feature to the selected feature with which it is highly correlated.
     excluded, unstable : ndarray of bool of shape (n_features,), optional
         Masks of the features that were excluded by the user, and of those omitted because they are
         unstable.
@@ -66,7 +66,7 @@ def feature_reasons(
 
 
 def reasons_of(selector: Any, names: NDArray[Any]) -> NDArray[np.object_]:
-    """Return the reason why each feature is selected or not by a fitted selector."""
+    """Return the reason why a fitted selector does or does not select each feature."""
     own = getattr(selector, "reasons_", None)
     if own is not None:
         return np.asarray(own)

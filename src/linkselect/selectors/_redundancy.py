@@ -38,8 +38,8 @@ class Redundancy(Wrapper):
         Number (int) or fraction (float) of features to keep. "auto" keeps the same number as the
         estimator.
     weight : float, default=0.5
-        Weight of the correlation, from 0 (only the ranking of the estimator) to 1 (only the
-        correlation, after the first feature).
+        Weight of the correlation, from 0 (only the ranking of the estimator counts) to 1 (only the
+        correlation counts, except for the first feature).
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Redundancy(Wrapper):
     scores_ : ndarray of shape (n_features,)
         Scores of the estimator, which determines whether larger or smaller scores are better.
     path_ : ndarray
-        Value of the criterion for each selected feature at the step of its selection.
+        Value of the criterion for each selected feature at the step that selected it.
 
     See Also
     --------

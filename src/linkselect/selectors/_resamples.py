@@ -20,7 +20,7 @@ HALF = 0.5
 
 
 class Draw(NamedTuple):
-    """A resample, with a copy of the selector, the drawn rows and the arguments of `fit`."""
+    """A resample: a copy of the selector, the drawn rows and the arguments of `fit`."""
 
     selector: Any
     rows: IntArray
@@ -60,7 +60,7 @@ def draw_resamples(
     share: float = HALF,
     groups: IntArray | None = None,
 ) -> list[Draw]:
-    """Draw resamples, with halves in complementary pairs (Shah & Samworth 2013).
+    """Draw resamples; halves are drawn in complementary pairs (Shah & Samworth 2013).
 
     Parameters
     ----------

@@ -76,8 +76,8 @@ class SCGS(PairSelector):
     penalty_ : float
         The penalty l1.
     violation_ : float
-        Relative violation of the optimality conditions, which is 0 at the optimum and 1 for weights
-        no better than 0. A value above `tol` causes a warning.
+        Relative violation of the optimality conditions, which is 0 at the optimum and 1 if the
+        weights are no better than all zeros. A value above `tol` causes a warning.
     n_iter_ : int
         Total number of iteration steps.
 

@@ -92,7 +92,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
     path_has_optimum: ClassVar[bool] = False
     """Whether values of `path_` are comparable between different numbers of features."""
     own_number: ClassVar[str] = ""
-    """Description of the features kept by "auto", if they are not half of all features."""
+    """Description of the features kept by "auto"; empty if it keeps half of the features."""
     # Whether that number is accepted even if it is 1 or the number of all features.
     _keeps_own_number: ClassVar[bool] = False
     references: ClassVar[tuple[str, ...]] = ()
@@ -203,7 +203,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return rankings.Ranking(settled, order, n_selected, fitted or {})
 
     def _scores_without_each_pair(self, X: Samples, known: Supervision) -> FloatArray | None:
-        """Return the scores that result from leaving out each pair in turn, must-links first.
+        """Return the scores after leaving out each pair in turn, starting with the must-links.
 
         The result is None if a refit would be required for each pair. A score is NaN if the method
         cannot be applied without the pair.
@@ -219,7 +219,7 @@ class RankingSelector(CallbackSupportMixin, SelectorMixin, BaseEstimator):
         return 0
 
     def _steps_for(self, n_selected: int, n_features: int) -> int:
-        """Return the number of search steps, with at least one step after those in `_first`."""
+        """Return the number of search steps, at least one more than `_first` has features."""
         return min(max(n_selected, len(self._first) + 1), n_features)
 
     @with_callbacks

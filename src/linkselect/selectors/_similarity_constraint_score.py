@@ -68,8 +68,8 @@ class SimilarityConstraintScore(PairSelector):
     Parameters
     ----------
     n_features_to_select : int, float or "auto", default="auto"
-        Number (int) or fraction (float) of features to keep. "auto" keeps the number of features
-        with the smallest score on the path. The search ends as soon as no smaller score is
+        Number (int) or fraction (float) of features to keep. "auto" keeps the number of features at
+        which the path has its smallest score. The search ends as soon as no smaller score is
         possible.
     mode : {"supervised", "semi-supervised"}, default="supervised"
         Whether samples without a label or pair are ignored, or assigned to their nearest prototype.
@@ -79,9 +79,9 @@ class SimilarityConstraintScore(PairSelector):
         features best matches the target similarity, with equal weights of must-links and
         cannot-links.
     max_pairs : int, optional
-        Maximum number of pairs. If there are more pairs, this number is drawn, and the scores are
-        estimates for all pairs. Half of the drawn pairs are must-links and half are cannot-links,
-        unless there are too few of one kind. Default: all pairs.
+        Maximum number of pairs. If there are more, this number is drawn at random, and the scores
+        are estimates of those for all pairs. Half of the drawn pairs are must-links and half are
+        cannot-links, unless there are too few of one kind. Default: all pairs.
     random_state : int, RandomState instance or None, default=None
         Controls the random draw. Pass an int for reproducible results.
     on_conflict : {"raise", "warn", "drop"}, default="raise"
@@ -95,8 +95,8 @@ class SimilarityConstraintScore(PairSelector):
     scores_ : ndarray of shape (n_features,)
         Score of each feature alone.
     order_ : ndarray of shape (n_features,)
-        Features in the order of selection, followed by the remaining features, sorted by their
-        score at the last step.
+        Features in order of selection, followed by the remaining features, sorted by their score at
+        the last step.
     path_ : ndarray of shape (n_steps,)
         Score after adding each selected feature.
     standard_error_ : ndarray of shape (n_steps,)

@@ -60,13 +60,13 @@ class SparsityScore(RankingSelector):
         Maximum number of simplex steps per sample for `graph="l1"`, or of steps of SciPy's `nnls`
         for `form="tolerance"`. For n samples with d features, "auto" is
         `5 min(n, d + 1) sqrt(n + d)`, but at least 10,000. A `ConvergenceWarning` reports the
-        number of samples that may not be solved within this limit.
+        number of samples that may not have been solved within this limit.
     solver : {"auto", "exact", "first_order"}, default="auto"
         Solver for `graph="l1"` with `form="compensated"`. "exact" solves one sample after another.
         "first_order" solves many samples at once, until each is certain to be within 1 % of its
         optimum. The ranking is nearly the same, and the computation takes at most a tenth of the
         time. "auto" uses "first_order" for more than 150 samples with more than 150 features, and
-        solves samples that do not converge exactly.
+        solves again with "exact" the samples that have not converged.
     n_jobs : int, optional
         Number of threads; -1 uses all CPU cores. Default: the number of BLAS threads.
 

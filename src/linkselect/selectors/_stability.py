@@ -47,7 +47,7 @@ def nogueira_index(selected: BoolArray) -> float:
     is `1 - mean_f s_f^2 / (k/d (1 - k/d))`, where `s_f^2` is the unbiased variance of the selection
     of feature f, k is the mean number of selected features, and d is the number of all features.
     For subsets of equal size, it equals Kuncheva's index. The result is NaN for fewer than two
-    runs, or if all features or none are always selected.
+    runs, or if every run selects all features or every run selects none.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def frequency_errors(shares: ArrayLike, n_runs: int) -> FloatArray:
 
 @cites("meinshausen2010", "shah2013")
 def error_bound(selected: BoolArray, threshold: float) -> float:
-    """Return a bound on the expected number of selected features with a low probability.
+    """Return a bound on the expected number of selected features of low selection probability.
 
     The bound is `q^2 / ((2 threshold - 1) d)` if q of d features are selected in a draw on average.
     It applies to the expected number of features whose selection probability is below q / d but

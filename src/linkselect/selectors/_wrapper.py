@@ -73,7 +73,7 @@ class TakesGroups(RankingSelector):
         return request
 
     def _with_groups(self, given: Given, n_samples: int) -> Given:
-        """Add the groups passed to `fit`, converted to numbers."""
+        """Add the groups that were passed to `fit`, as one number per row."""
         if self._groups is None:
             return given
         return replace(given, groups=row_codes(self._groups, n_samples, "groups"))

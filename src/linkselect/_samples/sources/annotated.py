@@ -28,7 +28,7 @@ def is_annotated(X: Any) -> bool:
 
 
 def unwrapped(X: Any) -> Any:
-    """Return the matrix of an AnnData object (a data frame if dense). Other types are unchanged."""
+    """Return the matrix of an AnnData object (a data frame if dense), or any other X unchanged."""
     if not is_annotated(X):
         return X
     check_names(X.var_names)
@@ -81,7 +81,7 @@ def stored_view(X: Any) -> Stored | None:
 
 
 def _stored_rows(X: Any) -> tuple[Stored, IntArray | None]:
-    """Return the stored samples with the columns of a view, and the rows of the view."""
+    """Return the stored samples with only the columns of a view, and the view's row numbers."""
     whole = X._adata_ref if X.is_view else X
     check_names(X.var_names)
     node, label = whole.X, Path(X.filename).name
@@ -125,7 +125,7 @@ class H5adSource(ArraySource):
 
 
 def open_h5ad(path: Path, name: str = "") -> ArraySource:
-    """Open X of an .h5ad file, or another of its matrices, such as "layers/counts" or "raw/X"."""
+    """Open X or another matrix in an .h5ad file, such as "layers/counts" or "raw/X"."""
     wanted = name.strip("/") or "X"
     with opened(path, "anndata") as file:
         node, known = file.get(wanted), matrices_of(file)

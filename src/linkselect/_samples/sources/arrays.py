@@ -20,7 +20,7 @@ LINE_BYTES = 128 * 2**20
 
 
 class StoredArray(ABC):
-    """Base class of arrays in one storage format, which can be pickled for other processes.
+    """Base class for arrays in one storage format; they can be pickled for other processes.
 
     Attributes
     ----------
@@ -29,8 +29,8 @@ class StoredArray(ABC):
     dtype : dtype
         The dtype in the file.
     chunks : tuple of int or None
-        The numbers of rows and columns of a chunk, which can only be decoded as a whole; None if
-        there are no chunks.
+        The numbers of rows and columns in a chunk; None if there are no chunks. A chunk can only be
+        decoded as a whole.
     path : str or None
         The path of the file, if all values are in one file.
     """
@@ -78,7 +78,7 @@ class ArraySource(Source):
         return line if line <= LINE_BYTES else height * width * self.dtype.itemsize
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of the values has changed since it was opened."""
+        """Raise an error if a file containing some of the values has changed since being opened."""
         for name, path in self.array.files(rows, columns):
             label = self.label if name in self.label else f"{self.label}, file {name},"
             FileState(path, label, self.states[name]).check_unchanged()
@@ -95,7 +95,7 @@ class ArraySource(Source):
                 yield slice(start + piece.start, start + piece.stop), values[piece]
 
     def pick(self, wanted: IntArray, rows: slice, columns: Columns, height: int) -> NDArray[Any]:
-        """Return the rows `wanted`, which must be sorted, while reading few other rows."""
+        """Return the rows `wanted`, which must be sorted, and read few other rows."""
         edges = self.edges(0)
         # One row of chunks at a time; otherwise, all affected chunks would be decoded at once.
         cuts = np.searchsorted(wanted, () if edges is None else edges[1:-1])

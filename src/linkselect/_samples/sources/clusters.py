@@ -134,7 +134,7 @@ def release_ended(futures: list[Any]) -> list[Any]:
 def result_of(future: Any, job: Job, leaves: list[Any]) -> Any:
     """Return the result of a completed task, or raise its error with an explanation.
 
-    The argument `leaves` contains the tasks of parts that have not been released.
+    The argument `leaves` contains the tasks that process parts and have not been released.
     """
     from distributed import CancelledError, KilledWorker
 
@@ -193,7 +193,7 @@ class BlasLimit:
 
     The limit set by `one_blas_thread` would end with the task that set it, even if other tasks are
     still running. With several threads, BLAS would sum in a different order and change the last
-    bits of their results.
+    bits of the results.
     """
 
     def __init__(self) -> None:

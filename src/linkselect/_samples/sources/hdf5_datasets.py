@@ -33,8 +33,8 @@ class Hdf5Dataset(StoredArray):
     path : str
         The path of the file.
     chunks : tuple of int or None
-        The numbers of rows and columns of a chunk, which can only be decoded as a whole; None if
-        there are no chunks.
+        The numbers of rows and columns in a chunk; None if there are no chunks. A chunk can only be
+        decoded as a whole.
     """
 
     name: str

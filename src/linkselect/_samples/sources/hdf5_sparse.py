@@ -26,7 +26,7 @@ class Hdf5Rows(Hdf5Dataset):
     """A CSR matrix stored in a group with the datasets `data`, `indices` and `indptr`."""
 
     def select(self, rows: slice | IntArray, columns: Columns) -> NDArray[Any]:
-        """Read some rows, and return the given columns as a dense array."""
+        """Read the given rows and columns into a dense array."""
         import h5py
 
         numbers = as_numbers(rows)
@@ -46,7 +46,7 @@ class Hdf5Rows(Hdf5Dataset):
         return values
 
     def _rows(self, group: Any, starts: IntArray, places: IntArray) -> csr_array:
-        """Read all values from the first to the last of some rows, and return these rows."""
+        """Return the given rows, after reading all values from the first row to the last."""
         first, last = places[0], places[-1]
         ends = starts[first : last + 2]
         stretch = slice(int(ends[0]), int(ends[-1]))

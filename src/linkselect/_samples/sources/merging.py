@@ -1,4 +1,4 @@
-"""Merging of ordered results in a tree that is independent of their order of arrival."""
+"""Merging of ordered results in a tree that does not depend on the order in which they arrive."""
 
 import threading
 from collections.abc import Callable, Sequence

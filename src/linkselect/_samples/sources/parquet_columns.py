@@ -23,15 +23,15 @@ class FileColumns:
     Attributes
     ----------
     label : str
-        The name of the file in messages.
+        The name used for the file in messages.
     schema : pyarrow.Schema
         The names and types of the columns.
     names : list of str
         The names of the columns, which are cached because pyarrow rebuilds the list on every
         access.
     index : tuple of str or range
-        The levels of the index that pandas would use: the names of columns, or ranges that are not
-        stored as columns.
+        The levels of the index that pandas would use. Each is the name of a column, or a range that
+        is not stored as a column.
     group_rows : list of int
         The number of rows in every row group.
     metadata : pyarrow.parquet.FileMetaData
@@ -175,11 +175,11 @@ def joined(pieces: Sequence[Any], name: str, labels: Sequence[str]) -> NDArray[A
     Parameters
     ----------
     pieces : sequence of pyarrow.ChunkedArray
-        The column, from each file.
+        The column as read from each file.
     name : str
         The name of the column.
     labels : sequence of str
-        The names of the files in messages.
+        The names used for the files in messages.
     """
     import pyarrow as pa
 

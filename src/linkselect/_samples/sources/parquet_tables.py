@@ -82,7 +82,7 @@ class ParquetSource(Source):
     files : list of path
         The Parquet files, in the order of their rows.
     label : str
-        The name of the table in messages.
+        The name used for the table in messages.
     columns : sequence of str or int, optional
         The columns to use. Default: all columns except the index of a pandas data frame.
     without : collection of str or int
@@ -137,7 +137,7 @@ class ParquetSource(Source):
         return None if axis else np.append(self.starts, self.shape[0])
 
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if a file with some of the rows has changed since it was opened."""
+        """Raise an error if a file containing some of the rows has changed since it was opened."""
         for number in sorted({group.file for group in self._groups(rows)}):
             self.files[number].check_unchanged()
 
@@ -220,7 +220,7 @@ class ParquetSource(Source):
             raise self._damaged(group, used, str(error)) from error
 
     def _matrix(self, file: pq.ParquetFile, group: RowGroup, used: IntArray) -> NDArray[Any]:
-        """Read a row group as a matrix, a few columns at a time to limit the memory of readers."""
+        """Read a row group as a matrix, a few columns at a time so that little memory is needed."""
         matrix = np.empty((group.n_rows, len(used)), self.dtype)
         for cut in slices(len(used), self._fitting(group.n_rows)):
             start = 0
@@ -285,7 +285,7 @@ class ParquetSource(Source):
             raise ValueError("rows are missing")
 
     def _fitting(self, length: int) -> int:
-        """Return the number of rows or columns with `length` values that fit into a batch."""
+        """Return how many rows or columns of `length` values fit into a batch."""
         return max(int(BATCH_BYTES * self.share) // (length * self.dtype.itemsize), 1)
 
     def _names(self, used: Iterable[int]) -> list[str]:
@@ -293,7 +293,7 @@ class ParquetSource(Source):
         return [names[place] for place in used]
 
     def _damaged(self, group: RowGroup, used: IntArray, why: str) -> GuidedValueError:
-        """Return the error for a row group that cannot be read, which names the column."""
+        """Return the error for a row group that cannot be read; the error names the column."""
         state = self.files[group.file]
         state.check_unchanged()
         reason = (why.splitlines() or ["it ends too early"])[0].rstrip(".")
@@ -332,7 +332,7 @@ def check_room_on_disk(n_rows: int, n_columns: int, itemsize: int) -> None:
 def _ids(values: NDArray[Any]) -> list[Hashable]:
     """Convert IDs to Python values.
 
-    Times become `datetime`, which compares equal to pandas times.
+    Times become `datetime` objects, which compare equal to pandas times.
     """
     found: list[Hashable] = (
         values.astype("M8[us]") if values.dtype.kind == "M" else values
@@ -401,7 +401,7 @@ def _free_memory() -> None:
 def open_parquet(
     path: Path, columns: Sequence[str | int] | None = None, without: Sequence[str | int] = ()
 ) -> ParquetSource:
-    """Open a Parquet file, or all Parquet files of a folder."""
+    """Open a Parquet file, or all Parquet files in a folder."""
     package_for(path, "pyarrow")
     if path.is_file():
         return ParquetSource([path], path.name, columns, without)

@@ -75,7 +75,7 @@ class FileState:
     Attributes
     ----------
     path, label : str
-        The path of the file, and its name in messages.
+        The path of the file, and the name used for it in messages.
     state : tuple of int or None
         See `state_of`.
     """

@@ -56,7 +56,7 @@ class Source(ABC):
     Attributes
     ----------
     label : str
-        The name of the samples in messages.
+        The name used for the samples in messages.
     shape : tuple of int
         The numbers of samples and columns.
     dtype : dtype
@@ -82,7 +82,7 @@ class Source(ABC):
 
     @abstractmethod
     def check_unchanged(self, rows: slice, columns: Columns) -> None:
-        """Raise an error if files with the given values have changed since they were opened."""
+        """Raise an error if a file containing the given values has changed since it was opened."""
 
     def edges(self, axis: int) -> IntArray | None:
         """Return the positions at which an axis may be split, including 0 and its length.
@@ -124,7 +124,7 @@ class Source(ABC):
     def where_failed(self, rows: slice) -> str:
         """Describe the rows for which user code failed.
 
-        The description is empty for files, whose errors state the rows.
+        For files, the description is empty, because their error messages state the rows.
         """
         return ""
 
@@ -222,9 +222,9 @@ class Stored:
     names : list of str or None
         The names of the features.
     label : str
-        The name of the samples in messages.
+        The name used for the samples in messages.
     by_columns : bool
-        Whether every part has all rows and some columns, instead of some rows and all columns.
+        Whether every part has all rows and some columns, rather than some rows and all columns.
     parts : tuple of Part
         The parts, in order. Each value belongs to exactly one part, and the parts are the same in
         every process.
@@ -330,11 +330,11 @@ class Stored:
         return Stored(self.source, kept, steps)
 
     def scaled(self, shift: ArrayLike, scale: ArrayLike) -> Stored:
-        """Return samples with the values (x - shift) / scale in float64, without reading values."""
+        """Return samples with the values (x - shift) / scale in float64, without reading data."""
         return self._with_step(_scale, shift, scale)
 
     def filled(self, values: ArrayLike) -> Stored:
-        """Return samples whose missing values are replaced by column, without reading values."""
+        """Return samples with one value per column for missing values, without reading data."""
         return self._with_step(_fill, values)
 
     def _with_step(self, function: Callable[..., None], *numbers: ArrayLike) -> Stored:
@@ -369,7 +369,7 @@ class Stored:
         self.source.check_unchanged(*(slice(0, length) for length in self.source.shape))
 
     def name_column(self, column: int) -> str:
-        """Return a description of a feature by its name or its column number in the source."""
+        """Describe a feature by its name or by its column number in the source."""
         names = self.names
         if names is not None:
             return f"column '{names[column]}'"

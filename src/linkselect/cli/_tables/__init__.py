@@ -1,4 +1,4 @@
-"""Read tables of all supported formats as numbers, labels and ids.
+"""Read tables in all supported formats as numbers, labels and ids.
 
 Files are not trusted: code in them is never run, and their size is checked before or while they are
 read. Error messages state the file, line, column and value.

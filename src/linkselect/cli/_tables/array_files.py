@@ -26,14 +26,14 @@ _NAMES = ("feature_names", "names", "columns")
 
 
 def read_npy(file: TableFile) -> Table:
-    """Read the matrix of an NPY file, in which the label column is given by its number."""
+    """Read the matrix from an NPY file; the label column is given by its number."""
     with file.path.open("rb") as stream:
         array = _read_array(stream, file.path.stat().st_size, file.name, file)
     return _from_arrays({file.name: array}, [file.name], [], file)
 
 
 def read_npz(file: TableFile) -> Table:
-    """Read a matrix of an NPZ file, whose other arrays may contain labels, ids and names."""
+    """Read a matrix from an NPZ file, whose other arrays may contain labels, ids and names."""
     try:
         with zipfile.ZipFile(file.path) as archive:
             infos = [info for info in archive.infolist() if info.filename.endswith(".npy")]
@@ -73,7 +73,7 @@ def _read_header(stream: IO[bytes], source: str) -> tuple[tuple[int, ...], bool,
 
 
 def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -> NDArray[Any]:
-    """Read an array stored in `n_bytes`; reject arrays that could run code or do not fit."""
+    """Read an array of `n_bytes`; reject arrays that could run code or do not fit in memory."""
     shape, fortran, dtype = _read_header(stream, source)
     if dtype.hasobject:
         raise InputError(
@@ -102,7 +102,7 @@ def _read_array(stream: IO[bytes], n_bytes: int, source: str, file: TableFile) -
 
 
 def read_mat(file: TableFile) -> Table:
-    """Read a matrix of a MATLAB file, versions 4 to 7."""
+    """Read a matrix from a MATLAB file, versions 4 to 7."""
     with file.path.open("rb") as stream:
         start = stream.read(128)
     if b"MATLAB 7.3" in start or start[124:] in (b"\x00\x02IM", b"\x02\x00MI"):

@@ -72,7 +72,7 @@ def kind_of(
     column : TextColumn
         The column.
     file : TableFile
-        The file, with its name for messages and its decimal separator.
+        The file, which provides its name for messages and its decimal separator.
     separator : str
         The separator between values.
     where : callable
@@ -136,7 +136,7 @@ def _hint(name: str, value: str, file: TableFile, separator: str) -> str:
 
 
 def _days(distinct: Iterable[str]) -> list[dict[str, float]]:
-    """Return the days of all dates, once for every date format that can read all of them."""
+    """Convert the dates to days, once for each date format that matches all of them."""
     found = []
     for how in _DATES:
         with suppress(ValueError):
@@ -228,7 +228,7 @@ def note_on(
     encoded : dict of str to list of str
         The new columns that replace each encoded column; empty without --encode.
     how : Reading
-        The options, such as whether to encode columns, and the column of ids.
+        The options, such as --encode and the id column.
     """
     left = {column.name: column for column in texts if column.name in kinds.keys() - encoded.keys()}
     notes = []

@@ -78,7 +78,7 @@ def arrow_errors(file: TableFile, kind: str) -> Iterator[None]:
 
 
 def _index_columns(schema: Any) -> list[str]:
-    """Return the index columns written by pandas, or none if its metadata are unreadable."""
+    """Return the index columns written by pandas, or none if the pandas metadata are unreadable."""
     try:
         stored = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
         return [name for name in stored["index_columns"] if isinstance(name, str)]
@@ -114,7 +114,7 @@ def check_declared(metadata: Any, roles: Roles, file: TableFile) -> None:
 
 
 def _bytes_read(group: Any, roles: Roles, file: TableFile) -> int:
-    """Return the decompressed size of the columns of a row group that will be read."""
+    """Return the decompressed size of those columns of a row group that will be read."""
     if file.wanted == "all":
         return int(group.total_byte_size)
     columns = map(group.column, roles.others.values())
@@ -211,7 +211,7 @@ def _numbers(columns: Sequence[pa.Array], n_rows: int) -> NDArray[Any]:
 
 
 def _transposed(table: pa.Table, file: TableFile) -> Table:
-    """Read a table whose rows are features, named by its index or its first text column."""
+    """Read a table whose rows are features; its index or first text column names them."""
     table.validate(full=True)
     if not table.num_rows:
         raise InputError(f"{file.name} has {many(table.num_columns, 'column')}, but no rows.")

@@ -76,7 +76,7 @@ def read_values(file: TableFile, layout: Layout) -> Table:
 def _by_decimal_sign(
     read: Callable[[TableFile], tuple[_Found, set[str]]], file: TableFile, layout: Layout
 ) -> tuple[TableFile, _Found, list[str]]:
-    """Read numbers, with a decimal comma if this makes more columns numeric."""
+    """Read numbers, using a decimal comma if this makes more columns numeric."""
     notes = list(layout.notes)
     found, commas = read(file)
     # A comma as in 1,5 cannot be a thousands separator.
@@ -135,7 +135,7 @@ def _fill(
 ) -> set[str]:
     """Fill a block with the numbers of some rows, and mark features with other values as text.
 
-    The function returns some of these other values, if they contain a comma.
+    The function returns some of the non-numeric values that contain a comma.
     """
     import pyarrow as pa
 
@@ -250,7 +250,7 @@ def _read_rows(file: TableFile, layout: Layout) -> tuple[_Rows, set[str]]:
 
 
 class _Cells(NamedTuple):
-    """Some rows of a table, with the line number of each row and the texts of all cells by row."""
+    """Some rows of a table: the line number of each row, and the text of all cells, row by row."""
 
     lines: IntArray
     values: pa.StringArray
@@ -338,7 +338,7 @@ def _split(block: bytes, n_lines: int, file: TableFile, layout: Layout) -> _Cell
 def _by_csv(
     lines: Iterator[str], n_lines: int, file: TableFile, layout: Layout
 ) -> Iterator[_Cells]:
-    """Split lines with quotes, in which a value may contain separators and line breaks."""
+    """Split lines in which quoted values may contain separators and line breaks."""
     import pyarrow as pa
 
     if layout.comment:

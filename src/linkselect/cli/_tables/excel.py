@@ -40,7 +40,7 @@ def read_excel(file: TableFile) -> Table:
 
 
 def _from_rows(rows: list[list[Any]], file: TableFile, sheet: str, notes: list[str]) -> Table:
-    """Make a table of the rows of a sheet; the first row with several values is the header."""
+    """Make a table from the rows of a sheet; the first row with several values is the header."""
     where = f"{file.name}, sheet {shown(sheet)}"
     n_filled = [sum(cell is not None for cell in row) for row in rows]
     width = max(n_filled, default=0)

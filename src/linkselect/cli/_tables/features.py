@@ -55,7 +55,7 @@ class Parts:
 def unique_names(
     names: Sequence[str], what: str = "feature name"
 ) -> tuple[tuple[str, ...], list[str]]:
-    """Return unique column names, of which the first may be empty, and notes on changes.
+    """Return unique column names (the first may be empty), and notes on changes.
 
     Examples
     --------
@@ -108,8 +108,8 @@ def from_columns(
 ) -> Table:
     """Assemble a table from columns, whose cells are text, numbers or None (missing).
 
-    In messages, rows are counted from `first_row`, which is not 1 in a spreadsheet. In a transposed
-    table, the first column is the header.
+    In messages, the number of the first row is `first_row`, which is not 1 in a spreadsheet. In a
+    transposed table, the first column is the header.
     """
     is_header = file.how.transpose
     names, renamed = unique_names(names)
@@ -155,11 +155,11 @@ def from_transposed(
     Parameters
     ----------
     names : sequence of str
-        The first name of the header, and the name of each row.
+        The first name in the header, and the name of each row.
     ids : sequence of str
-        The other names of the header.
+        The other names in the header.
     numbers : array of shape (n_samples, n_features)
-        The values of each row as a column.
+        The values of each row of the file, as a column of the array.
     texts : mapping of int to list
         The rows that are not numeric, numbered from 0.
     asked : mapping of int to list
@@ -204,9 +204,9 @@ def from_matrix(
     names : sequence of str, optional
         Names of the columns. Default: x0, x1, ...
     beside : mapping of str to array
-        Other arrays of the file, which may contain the labels or the ids.
+        Other arrays in the file, which may contain the labels or the ids.
     known : sequence of str
-        Names of all arrays of the file, for messages.
+        Names of all arrays in the file, for messages.
     """
     n_rows, n_columns = X.shape
     called = [f"x{i}" for i in range(n_columns)] if names is None else names
@@ -308,7 +308,7 @@ def _without_blank_rows(parts: Parts, file: TableFile) -> tuple[Parts, list[str]
 
 
 def _without_index(parts: Parts, names: Sequence[str], file: TableFile) -> tuple[Parts, list[str]]:
-    """Leave out a column without a name that contains row names or row numbers."""
+    """Leave out an unnamed column that contains row names or row numbers."""
     places = [*parts.places, *parts.texts]
     place = next((place for place in places if names[place] in INDEX_NAMES), None)
     if place is None:
@@ -358,7 +358,7 @@ def about_named_index(names: Iterable[str]) -> list[str]:
 
 
 def _transposed_hint(parts: Parts, how: Reading) -> list[str]:
-    """Suggest --transpose for a table with far more rows than columns whose rows have names."""
+    """Suggest --transpose for a table that has named rows, and far more rows than columns."""
     n_rows, n_numbers = parts.numbers.shape
     is_clear = how.label is not None or how.id_column is not None or how.transpose
     if is_clear or n_rows < max(100, _LIKE_TRANSPOSED * n_numbers):

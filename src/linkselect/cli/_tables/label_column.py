@@ -126,12 +126,12 @@ def _check_classes(known: Sequence[str], name: str | None, source: str) -> None:
     """Reject labels that are ids or measurements instead of classes."""
     n_classes = len(set(known))
     hint = (
-        "Choose the column of classes, bin the numbers into classes of equal size (for example, "
-        "--bins 2), or pass --bins all if every value is a class."
+        "Specify the column that contains the class labels, bin the numbers into classes of equal "
+        "size (for example, --bins 2), or pass --bins all if every value is a class."
     )
     if n_classes == len(known) > 2:
         if not all(map(_is_number, known)):
-            hint = "Choose the column of classes."
+            hint = "Specify the column that contains the class labels."
         raise InputError(
             f"{source}: the label column {shown(name)} has a different value in each of "
             f"{len(known)} rows ({', '.join(map(shown, known[:3]))}, ...), like an id or a "

@@ -61,7 +61,7 @@ def available_memory() -> int | None:
 
 
 def _system_size(file: str, name: str) -> int | None:
-    """Look up a size in a file of /proc, in bytes."""
+    """Look up a size in a file in /proc, and return it in bytes."""
     try:
         lines = (_PROC / file).read_text().splitlines()
     except OSError:

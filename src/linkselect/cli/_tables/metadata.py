@@ -105,7 +105,7 @@ class Metadata:
     def _column(
         self, role: str, table: Table, rows: NDArray[np.intp], file: TableFile
     ) -> NDArray[Any] | None:
-        """Return the values of a role for each row of a table, combined from both files."""
+        """Return the value of a role, such as the label, for each row, combined from both files."""
         here: NDArray[Any] | None = getattr(table, _PLACES[role])
         if role not in self.values:
             return here
@@ -183,7 +183,7 @@ class Metadata:
 
 
 def metadata_file(how: Reading) -> TableFile:
-    """Return the metadata file, of which the ids and the columns named in options are read."""
+    """Return the metadata file; only its ids and the columns named in options are read."""
     assert how.metadata is not None
     if how.id_column is None:
         raise UsageError(

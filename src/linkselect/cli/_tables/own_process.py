@@ -78,7 +78,7 @@ def cell(value: Any) -> Any:
 
 
 def read_sheet(path: str, sheet: str | None) -> tuple[dict[str, Any], bytes]:
-    """Return the names of all sheets, and the rows of `sheet` or, by default, of the first one."""
+    """Return the names of all sheets, and the rows of `sheet` or, by default, the first sheet."""
     import python_calamine
 
     with python_calamine.CalamineWorkbook.from_path(path) as book:
@@ -100,7 +100,7 @@ def name_of_features(shapes: Mapping[str, tuple[int, ...]], named: str | None) -
 def read_matlab(
     path: str, array: str | None, others: list[str | None]
 ) -> tuple[dict[str, Any], bytes]:
-    """Return the shape and type of all variables, and the requested ones as an NPZ archive.
+    """Return the shape and type of each variable, and the requested variables as an NPZ archive.
 
     Parameters
     ----------

@@ -243,7 +243,7 @@ def _open_numbers(file: TableFile) -> Table:
 
 
 def _open_arrays(file: TableFile) -> tuple[Stored, dict[str, Any]]:
-    """Open the features, and the arrays of a Zarr group with labels, ids, groups and batches."""
+    """Open the features, and the labels, ids, groups and batches stored in a Zarr group."""
     from linkselect._samples.sources.opening import open_stored
 
     place = file.path.resolve()

@@ -76,8 +76,8 @@ class Reading:
         The maximum memory for the table, such as 500MB or 4GB. Default: three quarters of the free
         memory.
     features
-        The features to compute from a folder of pictures: color, texture, hog (directions of
-        lines) or pixels, separated by commas. Default: color,texture,hog.
+        The features to compute from a folder of pictures, separated by commas: color, texture, hog
+        (histograms of edge orientations) or pixels. Default: color,texture,hog.
     """
 
     label: str | None = None
@@ -118,13 +118,13 @@ class TableFile:
     wanted : str
         The content to read: "all"; "rows" for labels and ids without features, so that other
         columns may contain any values; "text" for the label column as text; or "metadata" for the
-        text of those columns of the file that are named in options.
+        columns named in options, as text.
     label_option : str
         The option that names the label column.
     nulls : tuple of str
         Values that mark missing data in files of this format.
     metadata : Metadata, optional
-        The metadata, once read; their columns may be absent in this file.
+        The metadata, once they have been read; their columns may be absent from this file.
     """
 
     path: Path
@@ -141,7 +141,7 @@ class TableFile:
 
     @property
     def named(self) -> dict[str, tuple[str, str]]:
-        """The column for each role that is named in an option, and this option."""
+        """For each role specified by an option: the column and the name of the option."""
         how = self.how
         named = {
             "label": (how.label, self.label_option),
@@ -153,14 +153,14 @@ class TableFile:
 
     @property
     def in_header(self) -> str:
-        """The kind of name in the header of a text table, for messages."""
+        """The description, in messages, of a name in the header of a text table."""
         if self.how.transpose:
             return "sample id"
         return "feature name" if self.wanted == "all" else "column name"
 
     @property
     def feature(self) -> str:
-        """The word for a feature in messages: a row or a column of the file."""
+        """The word for a feature of this file in messages: "row" or "column"."""
         return "row" if self.how.transpose else "column"
 
     @property
@@ -175,7 +175,7 @@ class TableFile:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Values that mark missing data: those of the format and those of --missing."""
+        """Values that mark missing data: those defined by the format or given by --missing."""
         return (*self.nulls, *(mark for mark in self.how.missing if mark not in self.nulls))
 
     def check(self, n_rows: float, n_columns: float, itemsize: int = 8) -> None:

@@ -203,14 +203,14 @@ def _may_lack(role: str, name: str, file: TableFile, ids_first: bool) -> bool:
 
 
 def _unnamed(names: Sequence[str], file: TableFile) -> int | None:
-    """Return the position of a column without a name whose ids are used to join metadata."""
+    """Return the position of an unnamed column whose ids are used to join metadata."""
     if file.metadata is None or file.metadata.row_of.keys() & set(names):
         return None
     return next((place for place, name in enumerate(names) if name in INDEX_NAMES), None)
 
 
 def value_text(value: Any) -> str:
-    """Convert a label or an id to text, which is "" if it is missing.
+    """Convert a label or an id to text; a missing one becomes "".
 
     Examples
     --------

@@ -6,12 +6,12 @@ number in a table is the mean accuracy over all numbers of features, followed by
 deviation over these numbers. The accuracies of Constraint Scores are averaged over 100 random draws
 of pairs, half of which are must-links. Where the paper is ambiguous, we made these choices:
 
-- The order of the samples of Sonar differs from that in the paper. Our file is sorted by the angle
-  of the sonar, so the two halves of a class contain different angles. With these halves, the
+- The order of the samples of Sonar differs from that in the paper. Our Sonar file is sorted by the
+  angle of the sonar, so the two halves of a class contain different angles. With these halves, the
   accuracy of Variance is 52.8 % (published: 79.3 %). We therefore train on every second sample.
-- The numbers of features on faces are 20, 40, ..., 1,000. Over all 4,096 features of ORL, the mean
-  accuracy of Variance is 80.1 +- 9.9 % (published: 67.9 +- 9.9 %). With at most 1,000 features, the
-  mean is 67.2 +- 10.7 %, and the results of the other methods agree as well.
+- On face images, the numbers of features are 20, 40, ..., 1,000. Over all 4,096 features of ORL,
+  the mean accuracy of Variance is 80.1 +- 9.9 % (published: 67.9 +- 9.9 %). With at most 1,000
+  features, the mean is 67.2 +- 10.7 %, and the results of the other methods agree as well.
 - The accuracy in figures 7 and 8 is the mean over the numbers of features, as in the tables.
 """
 
@@ -93,14 +93,14 @@ def compute(unit: Unit, data_dir: Path | None = None) -> dict[str, Any]:
 
 
 def _counts(n_features: int) -> IntArray:
-    """Return the numbers of features to average over: all, or multiples of 20 on faces."""
+    """Return the numbers of features to average over: all, or multiples of 20 on face images."""
     if n_features < MANY_FEATURES:
         return np.arange(1, n_features + 1)
     return np.arange(*COUNTS_OF_MANY)
 
 
 def _rank(unit: Unit, X: FloatArray, y: NDArray[np.int64]) -> IntArray:
-    """Return the features ranked by the method of the unit on training rows, best first."""
+    """Rank the features on training rows by the method of the unit, and return them best first."""
     parameters = dict(unit.parameters)
     with warnings.catch_warnings():
         # Soybean and Ionosphere have constant features, which are ranked last.

@@ -3,8 +3,8 @@
 The paper compares the accuracies of 1-NN and a linear SVM on three sets of face images, and the run
 times of the methods. It reports its results only as curves, so we check its claims about these
 curves. Five-fold cross-validation is repeated ten times. On Extended YaleB and PIE, each repetition
-uses 15 random images of each of ten people. Within each fold, features are ranked on the training
-rows, on which the cost of the SVM is also tuned by 3-fold cross-validation.
+uses 15 random images of each of ten people. Within each fold, the training rows are used to rank
+the features and to tune the cost of the SVM by 3-fold cross-validation.
 
 FRLL computes nearest neighbours within each class and among the other classes. Equations 1 and 2 of
 the paper do not state this rule, but it follows from the sentence "for classes with too few samples
@@ -109,12 +109,12 @@ def _accuracies(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 
 def _best_subsets(X: NDArray[Any], y: NDArray[Any]) -> Any:
-    """Return the best subset of each size, because the subset-level score ranks no features."""
+    """Return the best subset of each size, because the subset-level score gives no ranking."""
     return [TraceRatio(count).fit(X, y).order_ for count in COUNTS]
 
 
 def _both_curves_of_subsets(*given: Any) -> NDArray[Any]:
-    """Return the accuracies of 1-NN and the SVM with a separate subset for each subset size."""
+    """Return the accuracies of 1-NN and the SVM, using a separate subset for each subset size."""
     *rows, subsets, n_features = given
     each = zip(subsets, n_features, strict=True)
     return np.hstack([_both_curves(*rows, order, [count]) for order, count in each])
@@ -146,7 +146,7 @@ def _selector(method: str) -> Any:
 
 
 def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
-    """Return the shortest time of a few fits, because other processes can only increase it."""
+    """Return the shortest time of several fits, because other processes only slow a fit down."""
     wanted = dict(unit.parameters)
     rows = y < wanted["n_classes"]
     drawn = prototypes(y[rows], wanted["n_per_class"], unit.random())
@@ -160,7 +160,7 @@ def _time(unit: Unit, X: NDArray[Any], y: NDArray[Any]) -> dict[str, Any]:
 
 
 def _curves(results: Results, classifier: Classifier) -> dict[str, dict[str, NDArray[Any]]]:
-    """Return the mean curve of each data set and method, in per cent."""
+    """Return the mean curve for each data set and method, in per cent."""
     found: dict[str, dict[str, NDArray[Any]]] = {}
     for setup, runs in grouped(results).items():
         mean = 100 * np.mean([run[classifier] for run in runs], axis=0)

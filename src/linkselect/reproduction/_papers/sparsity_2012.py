@@ -134,7 +134,7 @@ def _order_of_all_rows(dataset: str, method: str, data_dir: Path | None) -> NDAr
 
 
 def _curves(results: Results) -> dict[tuple[str, str], Curve]:
-    """Return the accuracy curve of each data set and method, in per cent."""
+    """Return the accuracy curve for each data set and method, in per cent."""
     found = {setup: curve_of(runs) for setup, runs in grouped(results).items()}
     return {
         (setup.dataset, setup.method): Curve(shares.n_features, 100 * shares.values)
@@ -143,7 +143,7 @@ def _curves(results: Results) -> dict[tuple[str, str], Curve]:
 
 
 def cells(results: Results) -> list[Cell]:
-    """Return table cells with the highest mean accuracy of each data set and method."""
+    """Return table cells with the highest mean accuracy for each data set and method."""
     curves = _curves(results)
     return [
         row.cell(float(curves[row.dataset, row.method].mean.max()))

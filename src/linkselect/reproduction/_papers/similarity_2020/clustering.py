@@ -1,4 +1,4 @@
-"""Accuracy with few labelled rows if clustering labels the other rows (section 5.3)."""
+"""Accuracy with few labelled rows when clustering assigns labels to the others (section 5.3)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,16 +21,16 @@ def label_by_prototypes(X: NDArray[Any], labels: NDArray[Any]) -> NDArray[Any]:
     """Assign the label of the nearest labelled row to each unlabelled row.
 
     `linkselect._search.nearest_prototypes` computes the same labels, but sums squared differences
-    in another order. On Dermatology and CNAE-9, whose features have few distinct values, rounding
-    would then decide between prototypes at equal distance. As a result, 3 of 39,000 rows would
-    change class, and stored results would not be reproduced.
+    in another order. With that order, rounding would decide between prototypes at equal distance on
+    Dermatology and CNAE-9, whose features have few distinct values. As a result, 3 of 39,000 rows
+    would change class, and stored results would not be reproduced.
 
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
         The rows.
     labels : array of int, shape (n_samples,)
-        The class of each row, -1 if unknown.
+        The class of each row, or -1 if it is unknown.
 
     Returns
     -------
@@ -50,7 +50,7 @@ def label_by_clustering(
     n_neighbors: int = N_NEIGHBORS,
     sigma: float = 1.0,
 ) -> NDArray[Any]:
-    """Label all rows from a few labels by constrained spectral clustering.
+    """Label all rows by constrained spectral clustering, given the labels of a few rows.
 
     Neighbours have a Gaussian affinity, labelled rows of the same class have affinity 1, and
     labelled rows of different classes have affinity 0. Rows are embedded by the leading
@@ -61,11 +61,11 @@ def label_by_clustering(
     Parameters
     ----------
     X : array of shape (n_samples, n_features)
-        The rows, with the selected features.
+        The rows, restricted to the selected features.
     labels : array of int, shape (n_samples,)
-        The class of each row, -1 if unknown.
+        The class of each row, or -1 if it is unknown.
     n_neighbors : int, default=20
-        The number of neighbours of each row, or all other rows if there are fewer.
+        The number of neighbours of each row; if there are fewer other rows, all of them are used.
     sigma : float, default=1.0
         The width of the Gaussian kernel.
 
@@ -86,7 +86,7 @@ def label_by_clustering(
 
 
 def without(vectors: FloatArray, direction: FloatArray) -> FloatArray:
-    """Return an orthonormal basis of the span of the vectors without a given direction.
+    """Return an orthonormal basis of the span of the vectors after removing a given direction.
 
     If the graph has several components, the solver may return any linear combination of the
     direction and other eigenvectors. The span of the result does not depend on this combination,
@@ -121,7 +121,7 @@ def clustering_curve(
     test, y_test : arrays of shape (n_test, d), (n_test,)
         The test rows and their classes.
     order : array of int
-        The feature numbers, best first.
+        The column numbers of the features, best first.
     n_features : ascending ints, optional
         The numbers of features to evaluate. Default: 1, 2, ..., len(order).
     n_neighbors, sigma

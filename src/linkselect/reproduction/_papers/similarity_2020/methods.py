@@ -1,4 +1,4 @@
-"""The methods that Salmi, Hammouche & Macaire (2020) compare, and the samples that each may use.
+"""The methods compared by Salmi, Hammouche & Macaire (2020), and the samples each method may use.
 
 Supervised methods use only the prototypes, semi-supervised methods use all training rows, and
 unsupervised methods use the rows without a label.
@@ -162,14 +162,14 @@ def _spec(X: FloatArray) -> FloatArray:
 
 
 def _c5(X: FloatArray, known: Supervision) -> FloatArray:
-    """Compute C5, the constrained Laplacian score of Benabdeslem & Hindawi (2011)."""
+    """Compute C5, the constrained Laplacian score (Benabdeslem & Hindawi, 2011)."""
     alike = constrained_graph(X, _neighbors(X), known, SIGMA, 1)
     weights = degrees(alike) + WITH_ITSELF
     return scores.weighted_constrained_laplacian(X, alike, known, weights, 1)
 
 
 def _c6(X: FloatArray, known: Supervision) -> FloatArray:
-    """Compute C6, the second constrained Laplacian score, of Benabdeslem & Hindawi (2014)."""
+    """Compute C6, the second constrained Laplacian score (Benabdeslem & Hindawi, 2014)."""
     near = _neighbors(X)
     alike = reward_graph(X, near, known, SIGMA, 1)
     weights = degrees(gaussian_edges(near, SIGMA)) + WITH_ITSELF

@@ -18,7 +18,7 @@ from linkselect.reproduction._splits import first_part, prototypes
 
 
 class SetSizes(NamedTuple):
-    """The size of a data set, and its numbers of features in tables 2 and 5 if it is included."""
+    """The size of a data set, and its numbers of features in tables 2 and 5 if listed there."""
 
     n_features: int
     n_train: int
@@ -45,14 +45,14 @@ SMALL_AND_ORL = tuple(name for name, data in SETS.items() if data.supervised is 
 
 @dataclass(frozen=True)
 class LabelledSplit:
-    """A data set split as in the paper, with known labels of a few training rows."""
+    """A data set split as in the paper, with known labels for a few training rows."""
 
     X: FloatArray
     y: NDArray[np.int64]
     X_test: FloatArray
     y_test: NDArray[np.int64]
     labels: NDArray[np.int64]
-    """The class of each training row, -1 if unknown."""
+    """The class of each training row, or -1 if it is unknown."""
     seed: int
     """The seed of methods that use random draws."""
 
@@ -85,8 +85,8 @@ def _classes_by_file(y: NDArray[np.int64]) -> NDArray[np.int64]:
     """Number the classes of Image Segmentation as the paper presumably did.
 
     The data set consists of two files with 210 and 2,100 rows, in which the classes appear in
-    opposite orders. If classes are numbered by appearance in each file, only one of seven classes
-    has the same number in both files, and 180 rows get the number of another class. Table 4
+    opposite orders. If classes are numbered in order of appearance in each file, only one of seven
+    classes has the same number in both files, and 180 rows get the number of another class. Table 4
     suggests this numbering: with p=3, the published share of correct new must-links is 0.50. We
     obtain 0.49 with this numbering, and 0.70 with the true classes.
     """
@@ -104,8 +104,8 @@ def _by_appearance(y: NDArray[np.int64]) -> NDArray[np.int64]:
 def kept_fraction(n_features: int) -> float:
     """Return the share of features over which the paper averages (r % in tables 3 and 6).
 
-    The share is 5 % above 3,000 features, 10 % from 2,000 features, 20 % from 300 features, and 100
-    % for fewer features.
+    The share is 5 % for more than 3,000 features, 10 % for 2,000 to 3,000 features, 20 % for 300 to
+    1,999 features, and 100 % for fewer features.
 
     Examples
     --------
@@ -121,17 +121,17 @@ def kept_fraction(n_features: int) -> float:
 
 
 def n_kept(n_features: int) -> int:
-    """Return the number of features in r %, rounded up.
+    """Return r % of the number of features, rounded up.
 
-    Table 8 shows that the paper rounds up: on CNAE-9, r % equals 171.2 features, and the curve ends
-    at 172 features.
+    Table 8 shows that the paper rounds up: on CNAE-9, r % of the features would be 171.2, and the
+    curve ends at 172 features.
     """
     # 0.1 * 2,420 is slightly larger than 242 in floating point.
     return int(np.ceil(round(kept_fraction(n_features) * n_features, 6)))
 
 
 def spread_counts(n_features: int, n_points: int) -> IntArray:
-    """Return at most `n_points` numbers of features from 1 to all, denser for small numbers.
+    """Return up to `n_points` numbers of features from 1 to all; small numbers are more frequent.
 
     The square roots of the numbers are evenly spaced, because accuracy curves are steep for few
     features and flat for many features.
@@ -149,7 +149,7 @@ def spread_counts(n_features: int, n_points: int) -> IntArray:
 
 
 def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
-    """Return the sum of ranks of each method over runs (equation 40), where rank 1 is the best.
+    """Return the sum of each method's ranks over all runs (equation 40), where rank 1 is the best.
 
     Methods with equal accuracy share the better rank. The paper apparently uses the same rule,
     because the ranks of its three methods add up to less than 6 per run.
@@ -157,7 +157,7 @@ def rank_sums(accuracies: Mapping[str, Sequence[float]]) -> dict[str, float]:
     Parameters
     ----------
     accuracies : mapping from method to one accuracy for each run
-        The accuracies. Each run has the same split and labels for all methods.
+        The accuracies. Within each run, all methods use the same split and the same labels.
 
     Returns
     -------
@@ -198,7 +198,7 @@ def new_must_links(groups: NDArray[Any], n_must: int) -> float:
     Parameters
     ----------
     groups : array of int
-        The class of the nearest prototype of each row.
+        For each row, the class of its nearest prototype.
     n_must : int
         The number of given must-links.
 
@@ -216,9 +216,9 @@ def correct_new_must_links(groups: NDArray[Any], y: NDArray[Any], n_must: int) -
     Parameters
     ----------
     groups, y : arrays of int
-        The class of the nearest prototype of each row, and its true class.
+        For each row: the class of the nearest prototype, and the true class.
     n_must : int
-        The number of given must-links, which are all within groups and correct.
+        The number of given must-links, all of which are correct and lie within groups.
     """
     both = groups.astype(np.intp) * (int(y.max()) + 1) + y
     return (_n_pairs(both) - n_must) / (_n_pairs(groups) - n_must)

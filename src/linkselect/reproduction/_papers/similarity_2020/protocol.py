@@ -65,12 +65,12 @@ PROTOCOL = {
 
 
 def semi_supervised_runs(n_runs: int) -> int:
-    """Return the number of runs of clustering experiments: at most 20, because they are slow."""
+    """Return the number of runs for clustering experiments: at most 20, because they are slow."""
     return min(n_runs, 20)
 
 
 def n_selected(unit: Unit | Setup) -> int:
-    """Return the largest number of features of a curve: r %, or more if a table requires it."""
+    """Return the largest number of features in a curve: r %, or more if a table requires it."""
     data = SETS[unit.dataset]
     special = data.semi_supervised if unit.experiment == "clustering" else data.supervised
     if dict(unit.parameters)["p"] != 3 and special is not None:
@@ -119,7 +119,7 @@ def _clustering_curve(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _path(unit: Unit, found: Ranking) -> dict[str, Any]:
-    """Return the score after each selected feature, which determines the numbers in table 8."""
+    """Return the score after each selected feature; table 8 is based on these scores."""
     return {"path": found.fitted["path_"]} if unit.method.startswith("eps") else {}
 
 
@@ -141,7 +141,7 @@ def _run_time(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
 
 
 def _score_path(unit: Unit, problem: LabelledSplit) -> dict[str, Any]:
-    """Return the score of the first 1, 2, ... features: eps, or the mean of their single scores."""
+    """Return the score of the first 1, 2, ... features: eps, or the mean of their scores."""
     n_features = SETS[unit.dataset].n_features
     found = ranking_of(unit, problem, n_features)
     if unit.method.startswith("eps"):
@@ -204,8 +204,8 @@ def curves_of(results: Results) -> dict[Setup, Curve]:
 def paths_of(results: Results) -> dict[Setup, FloatArray]:
     """Return the mean score over runs after each selected feature, for all setups with scores.
 
-    The mean ends with the shortest run, because the number of features without a score may differ
-    between runs.
+    The mean ends where the shortest run ends, because the number of features without a score may
+    differ between runs.
     """
     found = {}
     for setup, runs in grouped(results).items():
@@ -226,5 +226,5 @@ def mean_over_kept(curve: Curve, dataset: str) -> FloatArray:
 
 
 def values_at(curve: Curve, n_features: int) -> FloatArray:
-    """Return the accuracy of each run with `n_features`, interpolated if necessary."""
+    """Return the accuracy of each run with `n_features` features, interpolated if necessary."""
     return np.array([np.interp(n_features, curve.n_features, row) for row in curve.values])
