@@ -564,9 +564,9 @@ def test_certified_gaps_are_reported(gaps, unsolved, certain):
     with pytest.warns(ConvergenceWarning) as caught:
         found.warn_unsolved()
     assert str(caught[0].message).startswith(
-        f"The weights of {len(unsolved)} of {n} samples (first: sample {unsolved[0]}) are not "
-        "certified to be within 1e-06 of the optimum after at most max_iter=7 steps: "
-        f"{certain}. "
+        f"The solver stopped after at most max_iter=7 steps. The weights of {len(unsolved)} of {n} "
+        f"samples (first: sample {unsolved[0]}) are not certified to be within 1e-06 of the "
+        f"optimum: {certain}. "
     )
     assert "solver='exact'" not in str(caught[0].message)
     near = replace(found, largest_gap=1e-2, gaps=np.array([0.011, 0.01, 0.0]))

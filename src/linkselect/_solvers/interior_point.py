@@ -6,9 +6,9 @@ on its own, but only a few steps if it starts from the basis found here. The sim
 makes the result exact, so the optimum does not depend on the accuracy of the interior-point method.
 
 The variables (weights, then residuals) are split into `positive - negative`. The dual slacks
-`below` and `above` are the distances between the worth of a variable and plus or minus its cost. By
-complementarity, `positive * below` and `negative * above` vanish at the optimum. All names are
-listed in the table in `linkselect._solvers`.
+`below` and `above` are the distances between the dual value of a variable and plus or minus its
+cost. By complementarity, `positive * below` and `negative * above` vanish at the optimum. All names
+are listed in the table in `linkselect._solvers`.
 
 .. [2] See the list of references of `linkselect._solvers`.
 """
@@ -178,7 +178,7 @@ def _equations(points: FloatArray, value: FloatArray) -> FloatArray:
 
 
 def _worths(points: FloatArray, price: FloatArray) -> FloatArray:
-    """Return the worth `A'y` of each weight and residual at the given prices y."""
+    """Return the dual value `A'y` of each weight and residual at the given prices y."""
     return np.concatenate([price[:, :-1] @ points.T + price[:, -1:], price[:, :-1]], axis=1)
 
 

@@ -24,7 +24,7 @@ from linkselect._solvers import simplex_bases as bases_of
 from linkselect._solvers.interior_point import approach_least_absolute
 from linkselect._solvers.stacks import Solutions, times
 
-# Reduced costs up to PRICE_TOLERANCE plus ROUNDING times the largest worth count as zero.
+# Reduced costs up to PRICE_TOLERANCE plus ROUNDING times the largest dual value count as zero.
 PRICE_TOLERANCE = 1e-9
 ROUNDING = 1e-13
 # Relative to the largest entry of the column: a smaller pivot would make the inverse inaccurate.
@@ -81,9 +81,9 @@ def solve_least_absolute(program: bases_of.Program, targets: IntArray, max_steps
 
 
 def _worths_at_cost(program: bases_of.Program, bases: bases_of.Bases) -> FloatArray:
-    """Return the worth `A'y` of each variable, where y are the prices of the current basis.
+    """Return the dual value `A'y` of each variable, where y are the prices of the current basis.
 
-    The reduced cost of basic variables is zero. The worth of a residual is the price of its
+    The reduced cost of basic variables is zero. The dual value of a residual is the price of its
     equation.
     """
     first = program.first_equation
@@ -199,8 +199,8 @@ def absolute_gaps(
 ) -> FloatArray:
     """Return an upper bound on the relative gap between each objective and its optimum.
 
-    Prices are dual feasible if the worth of no variable exceeds its cost. Such prices yield a lower
-    bound on the optimum. Another lower bound is 1, because the weights sum to 1.
+    Prices are dual feasible if the dual value of no variable exceeds its cost. Such prices yield a
+    lower bound on the optimum. Another lower bound is 1, because the weights sum to 1.
     """
     points = program.table[:-1, :-1]
     residual = points[targets, :-1] - weights @ points[:, :-1]

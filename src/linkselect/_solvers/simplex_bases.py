@@ -120,8 +120,8 @@ def bases_near(
 ) -> Bases:
     """Build a basis for each target from an approximate solution.
 
-    At the optimum, each variable is zero or has a worth equal to its cost. A variable is considered
-    basic if its absolute value exceeds the difference between its worth and its cost.
+    At the optimum, each variable is zero or has a reduced cost of zero. A variable is considered
+    basic if its absolute value exceeds its reduced cost.
     """
     bases = _empty_bases(program, targets)
     worths = np.concatenate(

@@ -68,11 +68,11 @@ def compare(
 
     With pairs, the pairs are split into folds such that training and held-out pairs share no
     sample. For each fold, every selector is fitted to all samples and the training pairs. For each
-    k in `n_features`, the AUC of the held-out pairs is computed in the first k features. This is
-    the probability that a cannot-link is farther apart than a must-link (see `pair_auc`); 0.5
-    corresponds to chance. Unsupervised selectors are fitted only once. If labels are also passed,
-    selectors that use labels are not evaluated on held-out pairs, because the labels imply the
-    pairs.
+    k in `n_features`, the AUC of the held-out pairs is computed from the first k features. This
+    is the probability that two cannot-linked samples are farther apart than two must-linked samples
+    (see `pair_auc`); 0.5 corresponds to chance. Unsupervised selectors are fitted only once. If
+    labels are also passed, selectors that use labels are not evaluated on held-out pairs, because
+    the labels imply the pairs.
 
     Two methods are compared by their means over `n_features`, paired by split or fold. The test is
     the corrected resampled t-test (Nadeau & Bengio 2003), which accounts for the overlap between

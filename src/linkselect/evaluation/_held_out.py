@@ -30,8 +30,8 @@ class Estimate:
     Attributes
     ----------
     measure : {"pair AUC", "1-NN accuracy"}
-        The probability that a held-out cannot-link is farther apart than a held-out must-link, or
-        the accuracy of the nearest neighbour on held-out labelled samples.
+        The probability that two cannot-linked samples are farther apart than two must-linked
+        samples, or the accuracy of the nearest neighbour on held-out labelled samples.
     value : float
         The estimate, which is a mean over folds.
     standard_error : float

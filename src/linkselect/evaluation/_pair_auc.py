@@ -40,7 +40,7 @@ REFITTING = 1.5
 
 
 class PairAUC(NamedTuple):
-    """The AUC of pairs: the probability that a cannot-link is farther apart than a must-link."""
+    """The AUC of pairs, which compares the distances of cannot-links with those of must-links."""
 
     auc: float
     """The AUC over all combinations of a must-link and a cannot-link; ties count one half."""

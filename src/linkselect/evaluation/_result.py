@@ -90,8 +90,8 @@ class HeldOutPairs(Measure):
     Parameters
     ----------
     name : {"AUC"}
-        The measure, which is the probability that a held-out cannot-link is farther apart than a
-        held-out must-link.
+        The measure: the probability that two cannot-linked samples are farther apart than two
+        must-linked samples.
     methods : tuple of str
         The methods that were evaluated, in the order given. They use pairs or no supervision.
     curves : dict of str to Curve

@@ -53,9 +53,9 @@ def _held_out(found: Comparison, held_out: HeldOutPairs) -> Iterator[str]:
         f"{_who_led(held_out)}."
     )
     yield (
-        "The AUC is the probability that a held-out cannot-link is farther apart than a held-out "
-        "must-link, in features ranked with pairs of other samples; 0.5 corresponds to chance. The "
-        "uncertainty of each mean AUC is "
+        "The AUC is the probability that two cannot-linked samples are farther apart than two "
+        "must-linked samples; 0.5 corresponds to chance. The pairs were not used to rank the "
+        "features. The uncertainty of each mean AUC is "
         f"± {2 * held_out.standard_error[held_out.leader]:.2f} (2 standard errors)."
     )
     yield from _differences(held_out, found.level)

@@ -80,10 +80,10 @@ class Reconstruction:
         if len(unsolved):
             exact = "" if self.largest_gap == l1.CERTAIN_GAP else "pass solver='exact', "
             warn_user(
-                f"The weights of {len(unsolved)} of {many(len(self.gaps), 'sample')} (first: "
-                f"sample {unsolved[0]}) are not certified to be within {self.largest_gap:g} of the "
-                f"optimum after at most max_iter={self.max_iter} steps: "
-                f"{self._what_is_certain()}.",
+                f"The solver stopped after at most max_iter={self.max_iter} steps. The weights of "
+                f"{len(unsolved)} of {many(len(self.gaps), 'sample')} (first: sample "
+                f"{unsolved[0]}) are not certified to be within {self.largest_gap:g} of the "
+                f"optimum: {self._what_is_certain()}.",
                 ConvergenceWarning,
                 hint=f"Standardise the features, increase max_iter, {exact}or rerun the fit if it "
                 "was stopped by a callback.",
