@@ -81,7 +81,7 @@ PROMISES = [
     ("LEAST_STEP_LIMIT", 10_000, WEIGHTS, "at least 10,000"),
     ("SLAB_BYTES", 32 * 2**20, "large_data.md", "one part of at most 32 MB"),
     ("HELD_BYTES", 256 * 2**20, "large_data.md", "rows in pairs | 256 MB at a time"),
-    ("MOST_LISTED", 16_777_216, "large_data.md", "can be at most 16,777,216"),
+    ("MOST_LISTED", 16_777_216, "large_data.md", "must not exceed 16,777,216"),
 ]
 
 

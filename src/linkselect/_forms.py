@@ -80,7 +80,7 @@ def laplacian_product(graph: Edges | Groups, values: FloatArray) -> FloatArray:
     if isinstance(graph, Edges):
         return graph.degrees[:, None] * values - graph.to_csr() @ values
     if graph.strength is not None:
-        raise NotImplementedError("Groups with individual strengths of samples are not supported.")
+        raise NotImplementedError("Groups in which samples have strengths are not supported.")
     rows = np.flatnonzero(graph.codes >= 0)
     codes = graph.codes[rows]
     member = csr_array((np.ones(len(rows)), (codes, np.arange(len(rows)))))

@@ -372,7 +372,7 @@ def _row_numbers(pairs: Pairs, n_samples: int) -> Mapping[Hashable, int]:
         raise GuidedValueError(
             "Metadata routing is enabled. In a fold of a cross-validation, the row numbers in the "
             "pairs would refer to other samples.",
-            "Use sample ids in the pairs and pass sample_ids=, which is also routed. If X is never "
+            "Use sample ids in the pairs and pass sample_ids=. If X is never "
             f"split, write Pairs(must, cannot, n_samples={n_samples}).",
         )
     if pairs.n_samples is not None and pairs.n_samples != n_samples:

@@ -266,7 +266,7 @@ class PairQueries:
         return dict(self._given), dict(self._answers), dict(self._replaced)
 
     def put_back(self, snapshot: Snapshot) -> None:
-        """Restore the given pairs and answers of a snapshot."""
+        """Restore the initial pairs and the answers from a snapshot."""
         self._given, self._answers, self._replaced = map(dict, snapshot)
         self._learn()
 

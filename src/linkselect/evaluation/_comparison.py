@@ -97,7 +97,7 @@ def compare(
     y : array-like of shape (n_samples,), optional
         The labels. For every method, the values -1, None and NaN mark unlabelled samples.
     pairs : Pairs, optional
-        Must-links and cannot-links, which are used for fitting and held out for evaluation. Pairs
+        Must-links and cannot-links. Some are used to fit, the others are held out. Pairs
         are required if there are no labels. If samples are split, only pairs between training
         samples are used.
     sample_ids : sequence of hashable, optional

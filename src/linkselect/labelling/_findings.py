@@ -29,7 +29,7 @@ class Group(NamedTuple):
     """The rows of the first samples in the group."""
     n_members: int
     others: list[int]
-    """Nearest rows without answers, sorted by distance to the group in the best features."""
+    """Nearest rows without answers. Distances to the group are computed from the best features."""
 
 
 class Column(NamedTuple):

@@ -91,7 +91,7 @@ class Gathered:
         except (TypeError, ValueError):
             raise GuidedValueError(
                 f"{where} has weight={weight!r} for the pair {pair[0]!r}, {pair[1]!r}.",
-                "The column weight must contain positive numbers.",
+                "The column 'weight' must contain positive numbers.",
             ) from None
         word = self.word(str(how))
         if word not in ("random", "adaptive"):

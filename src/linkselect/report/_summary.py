@@ -170,7 +170,7 @@ def _checked_ids(
     if not hasattr(selector, "order_"):
         raise GuidedTypeError(
             f"{type(selector).__name__} has no order_.",
-            "Pass a fitted selector of linkselect, or a step of a Pipeline: pipeline['selector'].",
+            "Pass a fitted linkselect selector, or a step of a Pipeline: pipeline['selector'].",
         )
     if not isinstance(X, Samples):  # the command line passes tables that it reads in parts
         refuse_stored("A report", X, "Use the command line: linkselect rank FILE --report.")

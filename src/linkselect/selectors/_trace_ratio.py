@@ -42,8 +42,8 @@ class TraceRatio(LabelSelector):
     ratio_ : float
         Ratio of the selected subset.
     path_ : ndarray of shape (n_sizes,)
-        Largest ratio for each subset size, from 1 to the number of selected features ("auto": of
-        all features).
+        Largest ratio for each subset size, from 1 to the number of selected features, or
+        to the number of all features with "auto".
 
     See Also
     --------
